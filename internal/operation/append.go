@@ -30,9 +30,9 @@ type AppendInput struct {
 
 // Append writes one message without a model.
 var Append = Op[AppendInput, public.Written]{
-	Doc: Doc{Name: "append", Group: "history", Faces: CLI, Summary: "Write one message without a model; print its id",
-		Help: `Write one message to the end of an agent's history, without a model, and print
-its id. It is on the disk when the id is printed. TEXT - reads standard input.`},
+	Doc: Doc{Name: "append", Group: "history", Faces: CLI, Summary: "Append one message without a model; print its id",
+		Help: `Append one message to an agent's history, without calling a model, and print its id. When the
+id is printed, the message is on disk. TEXT - reads standard input.`},
 	Run: func(ctx context.Context, e *Env, in AppendInput) (public.Written, error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err != nil {

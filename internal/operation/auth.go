@@ -17,22 +17,22 @@ type KeyOwner string
 
 // SetKeyInput names the vendor whose key is stored.
 type SetKeyInput struct {
-	Vendor  KeyOwner `json:"vendor" arg:"VENDOR" help:"whose key it is"`
+	Vendor  KeyOwner `json:"vendor" arg:"VENDOR" help:"the vendor"`
 	Untried bool     `json:"untried,omitempty" help:"store it without asking the vendor"`
 }
 
 // SetKey stores the key of a vendor.
 var SetKey = Op[SetKeyInput, KeyChange]{
-	Doc: Doc{Name: "auth set", Group: "models", Faces: CLI, OnHome: true, Persons: true, Summary: "Store a key, read from standard input",
-		Help: `Store the key of a vendor. It is read from standard input, never from the command
-line, which others could see:
+	Doc: Doc{Name: "auth set", Group: "models", Faces: CLI, OnHome: true, Persons: true, Summary: "Store a key from standard input",
+		Help: `Store the API key of a vendor. It is read from standard input, never from the command line,
+where other users could see it:
 
     ramet auth set anthropic < key.txt
 
-On a terminal ramet asks for it and does not show what is typed.
+On a terminal, ramet asks for the key and doesn't show what you type.
 
-The vendor is asked whether it accepts the key, which costs nothing; one that it refuses is
-not stored. If it cannot be reached, the key is stored all the same. {untried} asks no vendor.`},
+The key is tried with a request that costs nothing, and is not stored if the vendor refuses it.
+If the vendor can't be reached, the key is stored anyway. {untried} skips the check.`},
 	Run: func(ctx context.Context, e *Env, in SetKeyInput) (out KeyChange, err error) {
 		v, err := findKeyOwner(e, in.Vendor)
 		if err != nil {
@@ -83,7 +83,7 @@ func (e *Env) tryKey(ctx context.Context, v catalog.Vendor, key string, untried 
 
 // RemoveKeyInput names the vendor whose key is removed.
 type RemoveKeyInput struct {
-	Vendor KeyOwner `json:"vendor" arg:"VENDOR" help:"whose key it is"`
+	Vendor KeyOwner `json:"vendor" arg:"VENDOR" help:"the vendor"`
 }
 
 // RemoveKey removes a stored key.

@@ -14,9 +14,9 @@ type BackupInput struct {
 // Backup copies the workspace into a new file.
 var Backup = Op[BackupInput, BackupInput]{
 	Doc: Doc{Name: "backup", Group: "proof", Faces: CLI, Effect: Reads, Summary: "Copy the workspace into a new file",
-		Help: `Copy the workspace, as it is at one moment, into a new SQLite file that opens
-with --db FILE, also when the workspace itself is in PostgreSQL. Writers are
-not stopped. An existing file is never replaced.`},
+		Help: `Copy the workspace, as of one moment, to a new SQLite file that you can open with --db FILE,
+even if the workspace itself is in PostgreSQL. Writers are not blocked. An existing file is
+never overwritten.`},
 	Run: func(ctx context.Context, e *Env, in BackupInput) (BackupInput, error) {
 		return in, e.Store.Backup(ctx, string(in.Path))
 	},

@@ -21,7 +21,7 @@ const cancelTimeout = 90 * time.Second
 // CancelRunInput names a run to end.
 type CancelRunInput struct {
 	ID     RunID  `json:"id" arg:"ID" help:"of the run"`
-	Reason string `json:"reason,omitempty" help:"why, for the log (default: cancelled by the user)"`
+	Reason string `json:"reason,omitempty" help:"reason for the log (default: cancelled by the user)"`
 }
 
 // Check implements Checker.
@@ -36,8 +36,8 @@ func (in *CancelRunInput) Check() error {
 var CancelRun = Op[CancelRunInput, public.RunMade]{
 	Doc: Doc{Name: "run cancel", Group: "run logs", ID: "cancelRun", Route: "POST /api/v1/run-logs/{run_id=id}/cancel 200", Faces: CLI | HTTP, Effect: Destroys, OnRuns: true, Persons: true,
 		Summary: "Cancel a run for good, wherever it runs",
-		Help: `End a run for good: its own agent is killed with all its workers, on every host, and the
-run is CANCELLED. It does not go on after that.`},
+		Help: `End a run for good: kill its agent and all its workers, on every host, and mark the run as
+CANCELLED. A cancelled run can't be resumed.`},
 	Run: func(ctx context.Context, e *Env, in CancelRunInput) (public.RunMade, error) {
 		n, err := e.cancelRun(ctx, in)
 		return e.Runs.made(n.RunID, n.RunState), err
@@ -122,7 +122,7 @@ func (e *Env) killRun(ctx context.Context, in CancelRunInput) error {
 // RemoveRunsInput names runs.
 type RemoveRunsInput struct {
 	IDs   []RunID `json:"ids" arg:"ID" help:"the runs"`
-	Force bool    `json:"force,omitempty" help:"also runs that are not over, or cannot be read"`
+	Force bool    `json:"force,omitempty" help:"also runs that are not finished, or are unreadable"`
 }
 
 // RemovedRuns lists runs that were removed.
@@ -133,9 +133,9 @@ type RemovedRuns struct {
 // RemoveRuns deletes runs.
 var RemoveRuns = Op[RemoveRunsInput, RemovedRuns]{
 	Doc: Doc{Name: "run rm", Group: "run logs", Faces: CLI, OnRuns: true, Persons: true, Effect: Destroys, Summary: "Remove finished runs with all their files",
-		Help: `Remove runs for good: the folder of each with all that it made, and its log. A run that is
-being carried out is refused (exit 4), one that others continue (forks) too; one that is not
-over, unless {force} is given. Agents and what they said stay in the workspace.`},
+		Help: `Delete runs for good: each one's folder, with everything it made, and its log. A run that is
+in progress is refused (exit 4), and so is one that another run continues (a fork). A run that
+is not finished needs {force}. Agents and their histories stay in the workspace.`},
 	Run: func(ctx context.Context, e *Env, in RemoveRunsInput) (RemovedRuns, error) {
 		for _, id := range in.IDs {
 			if err := e.Runs.Remove(ctx, string(id), in.Force); err != nil {

@@ -15,8 +15,8 @@ import (
 
 // CarryOptions are the options of operations that carry out a run.
 type CarryOptions struct {
-	NoCache bool  `json:"no_cache,omitempty" help:"ask the models again, also where an answer to the same request is kept"`
-	Limits  Pairs `json:"limits,omitempty" flag:"limit" help:"another limit than the recipe's, such as calls=200 or runtime=2h; repeats"`
+	NoCache bool  `json:"no_cache,omitempty" help:"call models even if an answer to the same request is cached"`
+	Limits  Pairs `json:"limits,omitempty" flag:"limit" help:"override a limit of the recipe, such as calls=200 or runtime=2h; repeats"`
 	Detach  bool  `json:"detach,omitempty" faces:"cli" help:"continue in the background; follow with \"ramet run events ID --follow\""`
 	Model   Model `json:"model,omitempty" help:"vendor/name of the model (see \"ramet models\")"`
 	Leave   bool  `json:"leave-work,omitempty" faces:"cli" help:"leave the items to \"ramet worker\" hosts of the same PostgreSQL database"`
@@ -28,8 +28,8 @@ type StartRunInput struct {
 	Repo   string `json:"repo,omitempty" help:"the repository: a path or a URL"`
 	Into   string `json:"into,omitempty" help:"the repository that is changed, if it is another one"`
 	Set    Pairs  `json:"set,omitempty" help:"a parameter of the recipe, NAME=VALUE; repeats"`
-	RunID  RunID  `json:"run_id,omitempty" help:"id of the run (default: made of time and configuration)"`
-	Accept string `json:"accept,omitempty" help:"consent to a recipe that acts outside of the run, if it has this digest"`
+	RunID  RunID  `json:"run_id,omitempty" help:"id of the run (default: from time and configuration)"`
+	Accept string `json:"accept,omitempty" help:"consent to a recipe with external effects, if it has this digest"`
 	CarryOptions
 }
 
@@ -37,17 +37,17 @@ type StartRunInput struct {
 // process of its own.
 var StartRun = Op[StartRunInput, public.RunMade]{
 	Doc: Doc{Name: "run start", Group: "run logs", ID: "startRun", Route: "POST /api/v1/run-logs 202", Faces: CLI | HTTP, OnRuns: true, Persons: true,
-		Summary: "Start a run of a recipe and carry it out",
-		Help: `Start a run: agents carry out a recipe, and everything that happens is in the run's
-log. Without {recipe} it is ` + "`docs`" + `: documentation of the repository is written and
-one pull request is opened, or, where no forge is configured, made as files.
+		Summary: "Start a run of a recipe",
+		Help: `Start a run: agents carry out a recipe, and everything that happens is written to the run's
+log. The default {recipe} is ` + "`docs`" + `: it documents the repository and opens one pull request, or writes
+files if no forge is configured.
 
-Commands of a recipe run in the sandbox, those with an external effect outside of it. A recipe
-from a file that has one is carried out only after your consent, once for each version of the
-file: what would run is listed, and you are asked; in a script {accept} names exactly that.
-Look at a recipe with ` + "`ramet run recipe`" + `.
+Commands of a recipe run in the sandbox, except those with an external effect. A recipe
+from a file that contains such a command runs only with your consent, once for each version
+of the file: you see what would run, and are asked. In a script, {accept} names exactly that.
+To look at a recipe, use ` + "`ramet run recipe`" + `.
 
-Ctrl-C stops the run so that ` + "`ramet run resume`" + ` continues it (exit 130). Exit 0 means
+Ctrl-C stops the run, and ` + "`ramet run resume`" + ` continues it (exit 130). Exit code 0 means
 that the run is DONE.`},
 	Run: func(ctx context.Context, e *Env, in StartRunInput) (public.RunMade, error) {
 		in.Detach = true
@@ -58,8 +58,8 @@ that the run is DONE.`},
 // ResumeRunInput names a run, and what to do again of it.
 type ResumeRunInput struct {
 	ID         RunID    `json:"id" arg:"ID" help:"of the run"`
-	Redo       []string `json:"redo,omitempty" help:"a work item to do again; repeats"`
-	Force      bool     `json:"force,omitempty" help:"do everything again"`
+	Redo       []string `json:"redo,omitempty" help:"a work item to repeat; repeats"`
+	Force      bool     `json:"force,omitempty" help:"repeat everything"`
 	FromFailed bool     `json:"from_failed,omitempty" help:"reopen a run that FAILED"`
 	Accept     string   `json:"accept,omitempty" help:"consent to a run that is not yours, if what would run has this digest"`
 	CarryOptions
@@ -69,17 +69,17 @@ type ResumeRunInput struct {
 var ResumeRun = Op[ResumeRunInput, public.RunMade]{
 	Doc: Doc{Name: "run resume", Group: "run logs", ID: "resumeRun", Route: "POST /api/v1/run-logs/{run_id=id}/resume 202", Faces: CLI | HTTP, OnRuns: true, Persons: true,
 		Summary: "Continue a run that was interrupted",
-		Help: `Go on with a run where its log ends. What was completed is not done again while its
-inputs and outputs are what they were; what was interrupted is done again; of external
-effects without a way to look them up it is unknown whether they happened: they are listed
-(UNKNOWN_OUTCOME) and done again only with {redo}. ` + "`ramet run plan ID`" + ` shows it before.
+		Help: `Resume a run where its log ends. Completed work is not repeated as long as its inputs and
+outputs are unchanged. Interrupted work is repeated. If an external effect can't be looked up,
+it is unknown whether it happened: such effects are listed (UNKNOWN_OUTCOME) and repeated only
+with {redo}. ` + "`ramet run plan ID`" + ` shows what a resume would do.
 
-A run that another host took up (` + "`ramet worker --orchestrate`" + `) brings its files with it; one
-that is DONE there is only fetched.
+The files of a run that another host took over (` + "`ramet worker --orchestrate`" + `) are fetched; if it
+is DONE there, nothing else happens.
 
-A run is yours if its checkpoints are signed by the key of your home. One that is not, such
-as one that came with a repository, is carried out only after your consent: what would run
-is listed, and you are asked; in a script {accept} names exactly that.`},
+A run is yours if its checkpoints are signed with the key of your home. Any other run, such as one
+that came with a repository, is resumed only with your consent: you see what would run, and are
+asked. In a script, {accept} names exactly that.`},
 	Run: func(ctx context.Context, e *Env, in ResumeRunInput) (public.RunMade, error) {
 		in.Detach = true
 		return e.Runs.begin(ctx, "run resume", &in)
@@ -111,10 +111,10 @@ type ForkRunInput struct {
 // ForkRun makes a run that continues another.
 var ForkRun = Op[ForkRunInput, public.RunMade]{
 	Doc: Doc{Name: "run fork", Group: "run logs", ID: "forkRun", Route: "POST /api/v1/run-logs/{run_id=id}/fork 201", Faces: CLI | HTTP, OnRuns: true, Persons: true,
-		Summary: "Fork a run at one of its events",
-		Help: `Fork a run at one of its events, given as event_id or as
-its number in the log. The events before are shared, not copied, and linked by
-hash; its log is kept where that of the other is, unless --log says otherwise.`},
+		Summary: "Fork a run at an event",
+		Help: `Fork a run at an event, given as event_id or as its number in the log. The earlier events
+are shared, not copied, and linked by hash. The new log is of the same kind as the old one
+unless --log says otherwise.`},
 	Run: func(ctx context.Context, e *Env, in ForkRunInput) (out public.RunMade, err error) {
 		x, err := e.Runs.Fork(ctx, string(in.ID), in.At, string(in.RunID), e.Runs.Kind)
 		if err != nil {

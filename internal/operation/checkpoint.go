@@ -20,9 +20,9 @@ type Checkpointed struct {
 // Checkpoint signs the newest entry of every history.
 var Checkpoint = Op[NoInput, Checkpointed]{
 	Doc: Doc{Name: "checkpoint", Group: "proof", Faces: CLI, Effect: Reads, Summary: "Print a signed checkpoint of all histories, to keep elsewhere",
-		Help: `Print a signed note over the newest entry of every history. Keep it where the
-people who can write the database cannot change it; "ramet verify --checkpoint
-FILE" then finds cut tails and rewrites.`},
+		Help: `Print a signed checkpoint of the newest entry of every history. Keep it where those who can
+write to the database can't change it: "ramet verify --checkpoint FILE" then detects removed
+entries and rewritten histories.`},
 	Run: signCheckpoint,
 	Text: func(w *printer.Writer, _ NoInput, out Checkpointed) { // the file to keep
 		w.Line("%s", strings.TrimSuffix(out.Note, "\n"))

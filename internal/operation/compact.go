@@ -12,7 +12,7 @@ import (
 
 // CompactInput chooses a context, and the model that summarizes it.
 type CompactInput struct {
-	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" default:"0" help:"whose context"`
+	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" default:"0" help:"the agent"`
 	Model Model    `json:"model,omitempty" help:"vendor/name of the model that writes the summary"`
 }
 
@@ -32,10 +32,10 @@ func (in *CompactInput) model() (ref llm.Ref, err error) {
 // Compact replaces the older part of a context by a summary.
 var Compact = Op[CompactInput, Compacted]{
 	Doc: Doc{Name: "compact", Group: "history", Faces: CLI,
-		Summary: "Replace the older part of a context by a summary",
-		Help: `Ask the agent's model for a summary of all but the newest messages of its context
-(agent 0 if none is named), and let it stand in their place. Nothing is lost: the
-messages stay in the history, and a rewind to before the compaction undoes it.`},
+		Summary: "Replace the older part of a context with a summary",
+		Help: `Replace all but the newest messages of an agent's context (default: agent 0) with a summary
+that its model writes. Nothing is lost: the messages stay in the history, and a rewind to
+before the compaction undoes it.`},
 	Run: func(ctx context.Context, e *Env, in CompactInput) (out Compacted, err error) {
 		model, err := in.model()
 		if err != nil {

@@ -34,8 +34,8 @@ type SettingList struct {
 // Config lists the settings.
 var Config = Op[NoInput, SettingList]{
 	Doc: Doc{Name: "config", Group: "settings", Faces: CLI, Effect: Reads, OnHome: true, Summary: "Show or change settings",
-		Help: `Show all settings, with the place each value comes from: the user's file, the
-project's file (after "ramet trust"), the environment, or the default.
+		Help: `Show all settings and where each value comes from: your file, the project's file (after "ramet
+trust"), the environment, or the default.
 
 ` + settingsHelp()},
 	Run: func(_ context.Context, e *Env, _ NoInput) (SettingList, error) {
@@ -148,7 +148,7 @@ var ConfigPath = Op[NoInput, FilePath]{
 
 // RulesInput names a rule to remove.
 type RulesInput struct {
-	Remove *string `json:"remove,omitempty" help:"take a rule of this project back"`
+	Remove *string `json:"remove,omitempty" help:"remove a rule of this project"`
 }
 
 // RuleList lists rules that permit calls.
@@ -161,11 +161,12 @@ type RuleList struct {
 // Rules lists or removes the saved rules of a project.
 var Rules = Op[RulesInput, RuleList]{
 	Doc: Doc{Name: "rules", Group: "settings", Faces: CLI, OnHome: true, Summary: "List or remove saved permission rules of this project",
-		Help: `List the rules that you saved for this project when you were asked, and those of the
-setting allow. They stand in ramet's home: nothing that lies in a project permits anything.
+		Help: `List the permission rules that you saved for this project, and those of the setting allow.
+They are stored in ramet's home: no file of a project can allow anything.
 
-A rule permits asking less, not leaving the box: with permission = "sandbox", or in mode
-box, a command that a rule permits still runs confined. bash!(COMMAND) runs outside.`},
+A rule means that you aren't asked. It doesn't let a command out of the sandbox: with
+permission = "sandbox", or in mode box, an allowed command still runs confined. The rule
+bash!(COMMAND) runs it outside.`},
 	Run: func(ctx context.Context, e *Env, in RulesInput) (out RuleList, err error) {
 		home, err := e.Session.HomeDir()
 		if err != nil {

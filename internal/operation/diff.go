@@ -16,11 +16,11 @@ import (
 
 // DiffInput chooses changes of an agent's files.
 type DiffInput struct {
-	Agent   AgentRef   `json:"agent" arg:"AGENT" slash:"-" help:"whose files"`
-	From    id.Message `json:"from,omitempty" arg:"ID" help:"since this message was written (default: since its last turn began)"`
-	To      id.Message `json:"to,omitempty" arg:"ID" slash:"-" help:"with {from}: until this one was written"`
-	State   id.Message `json:"state,omitempty" faces:"http" help:"what the state in this message changed, instead"`
-	Numbers bool       `json:"line_numbers,omitempty" faces:"cli" default:"slash=true" help:"put the number of each line before it"`
+	Agent   AgentRef   `json:"agent" arg:"AGENT" slash:"-" help:"the agent"`
+	From    id.Message `json:"from,omitempty" arg:"ID" help:"since this message (default: since its last turn began)"`
+	To      id.Message `json:"to,omitempty" arg:"ID" slash:"-" help:"with {from}: up to this message"`
+	State   id.Message `json:"state,omitempty" faces:"http" help:"show what the state in this message changed instead"`
+	Numbers bool       `json:"line_numbers,omitempty" faces:"cli" default:"slash=true" help:"print line numbers"`
 }
 
 // Check implements Checker.
@@ -38,8 +38,8 @@ func (in *DiffInput) Check() error {
 var Diff = Op[DiffInput, public.FileChanges]{
 	Doc: Doc{Name: "diff", Group: "files", ID: "diffFiles", Route: "GET /api/v1/agents/{ref=agent}/diff 200", Faces: CLI | HTTP | Slash, Effect: Reads,
 		Summary: "Show how an agent's files changed",
-		Help: `Show how the files of an agent's folder changed, by the agent or by others: since its last
-turn began; with an ID, since that message was written; with two, between them.`},
+		Help: `Show how the files of an agent's folder changed, whoever changed them: since the agent's last
+turn began; with one ID, since that message was written; with two, between them.`},
 	Run: diff,
 	Public: func(f Face, out public.FileChanges) any {
 		if f == HTTP {

@@ -20,17 +20,17 @@ type DriversInput struct {
 var ListDrivers = Op[DriversInput, public.Drivers]{
 	Doc: Doc{Name: "drivers", Group: "agents", Faces: CLI, Effect: Reads,
 		Summary: "List the programs that can drive agents: Claude Code, Codex, …",
-		Help: `List the programs that can drive agents: those that ramet knows, and those of your
-configuration, each with where it was found, its version and what it advertises. Those that
-are installed are started for that, and end at once; with {no_start} nothing is.
+		Help: `List the programs that can drive agents: those that ramet knows and those of your
+configuration, with path, version and capabilities. Installed programs are started briefly
+to ask them; {no_start} starts nothing.
 
 [driver.NAME] in your configuration adds a program that speaks the Agent Client Protocol, or
-changes one that ramet knows: command, args, env, mode (that its sessions are put into), asks
-(in that mode it asks before it changes anything), box (it runs confined), state (its own
-folders, which it may write in the box), login, off.
+changes one that ramet knows. Its keys: command, args, env, mode (the mode its sessions start
+in), asks (in that mode it asks before it changes anything), box (run it in the sandbox), state
+(its own folders, which it can write to in the sandbox), login, off.
 
-A program that does not ask runs confined: it writes the agent's folder and its own state
-only. Its login is its own: ramet never touches it.`},
+A program that doesn't ask runs confined: it can write only to the agent's folder and to its own
+state. ramet never touches its login.`},
 	Run: func(ctx context.Context, e *Env, in DriversInput) (public.Drivers, error) {
 		all := e.Programs().Drivers(ctx, !in.NoStart)
 		if in.Name == "" {

@@ -12,20 +12,19 @@ import (
 
 // EffortInput shows or chooses an effort.
 type EffortInput struct {
-	Agent  AgentRef    `json:"agent,omitempty" arg:"AGENT" slash:"-" default:"0" help:"the agent whose model it is"`
-	Effort *llm.Effort `json:"effort,omitempty" arg:"EFFORT" help:"how hard the model thinks"`
+	Agent  AgentRef    `json:"agent,omitempty" arg:"AGENT" slash:"-" default:"0" help:"the agent whose effort to show or set"`
+	Effort *llm.Effort `json:"effort,omitempty" arg:"EFFORT" help:"reasoning effort"`
 }
 
 // SetEffort shows or chooses how hard an agent's model thinks.
 var SetEffort = Op[EffortInput, EffortNow]{
 	Doc: Doc{Name: "effort", Group: "agents", Faces: CLI | Slash,
-		Summary: "Show or choose how hard an agent's model thinks",
-		Help: `Show how hard the model of an agent (agent 0 if none is named) thinks, or choose it:
-none, minimal, low, medium, high, xhigh, max; default is what ` + "`ramet models`" + ` shows for
-the model, or the setting effort. A model that does not know a word gets its nearest one.
+		Summary: "Show or choose the reasoning effort of an agent's model",
+		Help: `Show or choose the reasoning effort of an agent's model (default: agent 0): none, minimal, low,
+medium, high, xhigh, max, or default, which is what ` + "`ramet models`" + ` shows for
+the model, or the setting effort. If a model doesn't support a level, it gets the nearest one.
 
-The choice holds from the agent's next turn on, and for the children that are forked
-after it.`},
+The choice applies from the agent's next turn on, and to children that are forked afterwards.`},
 	Run:  setEffort,
 	Text: func(w *printer.Writer, _ EffortInput, out EffortNow) { out.write(w) },
 }

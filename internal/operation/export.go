@@ -39,14 +39,14 @@ type ExportTarget string
 
 // ExportInput chooses a conversation and its form.
 type ExportInput struct {
-	Agent        AgentRef      `json:"agent,omitempty" arg:"AGENT" default:"0" help:"whose context it is"`
+	Agent        AgentRef      `json:"agent,omitempty" arg:"AGENT" default:"0" help:"the agent"`
 	Format       *ExportFormat `json:"format,omitempty" help:"jsonl, md or html (default \"jsonl\")"`
-	To           ExportTarget  `json:"to,omitempty" value:"PROGRAM" help:"write a session of another PROGRAM: claude, codex or pi"`
-	Output       Path          `json:"output,omitempty" short:"o" value:"FILE" help:"write into this new FILE"`
-	Yes          bool          `json:"yes,omitempty" help:"html: although secrets were found"`
-	Redact       []string      `json:"redact,omitempty" value:"PATTERN" help:"html: replace what matches PATTERN; the word secrets: what is found (may be repeated)"`
-	NoToolOutput bool          `json:"no_tool_output,omitempty" help:"html: without the results of calls"`
-	Alone        bool          `json:"alone,omitempty" help:"html: without its subtree"`
+	To           ExportTarget  `json:"to,omitempty" value:"PROGRAM" help:"write a session of PROGRAM: claude, codex or pi"`
+	Output       Path          `json:"output,omitempty" short:"o" value:"FILE" help:"write to this new FILE"`
+	Yes          bool          `json:"yes,omitempty" help:"html: even if secrets were found"`
+	Redact       []string      `json:"redact,omitempty" value:"PATTERN" help:"html: replace matches of PATTERN, or, for the word secrets, all secrets found (may be repeated)"`
+	NoToolOutput bool          `json:"no_tool_output,omitempty" help:"html: without results of calls"`
+	Alone        bool          `json:"alone,omitempty" help:"html: without the subtree"`
 }
 
 // Check implements Checker.
@@ -68,22 +68,21 @@ func (in *ExportInput) Check() error {
 // Export writes a conversation.
 var Export = Op[ExportInput, ExportStream]{
 	Doc: Doc{Name: "export", Group: "history", Faces: CLI, Effect: Reads, Here: true, Summary: "Write a conversation as JSON lines, Markdown or one HTML file",
-		Help: `Write the context of an agent (agent 0 if none is named) to standard output, or
-into a new file with {output}. jsonl has one object a line, of the same shape as
-log --json; md is for people.
+		Help: `Write the context of an agent (default: agent 0) to standard output, or to a new file with
+{output}. jsonl has one object per line, in the format of log --json; md is for people.
 
-html is one file that needs no network: the conversation of the agent and of
-its subtree, the tree, differences, costs, a search, and an address for each
-message. It checks its own hashes in the browser and says whether it is valid.
-Secrets are looked for first: what would go out is told on standard error, and
-what is found stops the export unless {yes} is given. {redact} PATTERN (a regular
-expression, or the word secrets for all that is found) replaces,
-{no_tool_output} leaves the results of calls out; both keep the proof of the
-links.
+html is a single file that works offline. It contains the conversation of the agent and its
+subtree, the tree, diffs, costs and a search, and a link to every message. It verifies its own
+hashes in the browser and shows the result.
 
-{to} claude|codex|pi writes the context as a session of that program, where it
-looks for sessions of the agent's folder, and says how it is opened there; with
-{output} elsewhere. Thinking goes to its own vendor only.`},
+Everything is scanned for secrets first. What is found is reported on standard error, and stops
+the export unless you give {yes}. {redact} PATTERN (a regular expression, or "secrets" for
+everything that the scan finds) replaces matches, and {no_tool_output} omits results of calls;
+the hashes still verify with both.
+
+{to} claude|codex|pi writes the context as a session of that program, to the folder where
+it looks for sessions, and prints how to open it; with {output}, to another place. Thinking is
+exported only to the vendor it came from.`},
 	Run: func(ctx context.Context, e *Env, in ExportInput) (out ExportStream, err error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 
 // FilesInput chooses a state of an agent's files.
 type FilesInput struct {
-	Agent  AgentRef   `json:"agent,omitempty" arg:"AGENT" default:"0" help:"whose files"`
-	At     id.Message `json:"at,omitempty" help:"as they were when this message was written (default: as the newest state tells them)"`
+	Agent  AgentRef   `json:"agent,omitempty" arg:"AGENT" default:"0" help:"the agent"`
+	At     id.Message `json:"at,omitempty" help:"as of this message (default: the newest state)"`
 	States bool       `json:"states,omitempty" faces:"cli" help:"list the states, not the files of one"`
 }
 
@@ -30,15 +30,14 @@ func (in *FilesInput) Check() error {
 var Files = Op[FilesInput, FilesListed]{
 	Doc: Doc{Name: "files", Group: "files", ID: "listFiles", Route: "GET /api/v1/agents/{ref=agent}/files 200", Faces: CLI | HTTP, Effect: Reads,
 		Summary: "List an agent's files as they were",
-		Help: `List the files of an agent's folder (agent 0 if none is named) as the newest entry of
-its history tells them; with {at} ID, as they were when that message was written.
-{states} lists the entries instead: a state is taken before the first call of a turn
-that may write, and after all that may have written, if something changed; a mark and a
-restore record one too.
+		Help: `List the files of an agent's folder (default: agent 0) as of the newest entry of its history;
+with {at} ID, as of that message. {states} lists the recorded states instead. A state is
+recorded before the first call of a turn that can write and after the last, if something
+changed, and by every mark and restore.
 
-A file over 50 MB, a file that contains one of your keys, and what is over the 1 GB that is kept
-at a time are known by their hash only. They can be restored while they are in the trash ("ramet
-trash"). Ignored files are left out ("ramet config get files").`},
+Three kinds of files are recorded as a hash only: files over 50 MB, files that contain one of
+your keys, and what exceeds the limit of 1 GB. They can be restored while they are in the trash
+("ramet trash"). Ignored files are not recorded ("ramet config get files").`},
 	Run: listFiles,
 	Public: func(_ Face, out FilesListed) any {
 		if out.states != nil {

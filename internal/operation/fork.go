@@ -24,16 +24,16 @@ import (
 type ForkInput struct {
 	Agent    AgentRef   `json:"agent,omitempty" arg:"AGENT" slash:"-" help:"the agent to fork: 0, a name, a uuid or the beginning of one (default: yourself if you are an agent, else 0)"`
 	Name     *string    `json:"name,omitempty" help:"a name for the child"`
-	Role     Role       `json:"role,omitempty" alias:"agent" help:"make it by a definition of .agents/agents or .claude/agents: its instructions, tools and model"`
+	Role     Role       `json:"role,omitempty" alias:"agent" help:"use the instructions, tools and model of a definition in .agents/agents or .claude/agents"`
 	At       id.Message `json:"at,omitempty" help:"message id at which the child's context ends"`
 	Model    Model      `json:"model,omitempty" help:"vendor/name of the child's model (default: its parent's)"`
-	Driver   Driver     `json:"driver,omitempty" help:"let another program drive the child: claude, codex, …, or ramet itself (default: as its parent); {model} is its own word then"`
-	Effort   llm.Effort `json:"effort,omitempty" help:"how hard the child's model thinks (default: as its parent's)"`
-	Worktree bool       `json:"worktree,omitempty" help:"give the child files of its own: a git worktree and a branch"`
-	Clean    bool       `json:"clean,omitempty" help:"with {worktree}: only what is committed"`
+	Driver   Driver     `json:"driver,omitempty" help:"let another program drive the child: claude, codex, …, or ramet itself (default: as its parent); {model} is then that program's name for it"`
+	Effort   llm.Effort `json:"effort,omitempty" help:"reasoning effort of the child's model (default: its parent's)"`
+	Worktree bool       `json:"worktree,omitempty" help:"give the child its own git worktree and branch"`
+	Clean    bool       `json:"clean,omitempty" help:"with {worktree}: only committed files"`
 	Prompt   *Text      `json:"prompt,omitempty" slash:"PROMPT" help:"first message of the child"`
-	Start    Start      `json:"start,omitempty" faces:"http mcp" default:"later http=turn mcp=task slash=turn" help:"with {prompt}: later stores it, turn begins to work on it, task also reports to the parent"`
-	State    bool       `json:"state,omitempty" faces:"-" default:"http=true" help:"tell what the child does"`
+	Start    Start      `json:"start,omitempty" faces:"http mcp" default:"later http=turn mcp=task slash=turn" help:"with {prompt}: later stores it, turn starts a turn, task also reports to the parent"`
+	State    bool       `json:"state,omitempty" faces:"-" default:"http=true" help:"show what the child does"`
 }
 
 // Start chooses when a child begins to work on its prompt.
@@ -67,25 +67,23 @@ var Fork = Op[ForkInput, Forked]{
 	Doc: Doc{Name: "fork", Group: "agents", ID: "forkAgent", Route: "POST /api/v1/agents/{ref=agent}/fork 201", Faces: CLI | HTTP | MCP | Slash, Tool: "fork",
 		Summary: "Fork an agent; print the child's uuid",
 		Model:   "Fork an agent: the child has its whole context. With a prompt the child begins to work at once; its parent gets the result by mail (mail, read).",
-		Help: `Fork an agent (agent 0 if none is named) and print the child's uuid. The child
-inherits the context by reference: the cost does not depend on its length.
-Files are shared, not copied: parent and child work in the same folder.
+		Help: `Fork an agent (default: agent 0) and print the child's uuid. The child inherits the context by
+reference, so the cost doesn't depend on its length. Files are not copied: parent and child work
+in the same folder.
 
-With {worktree} the child gets a git worktree and a branch of its own, with the files
-of its parent: the commit that is checked out there, and what is not committed or not
-tracked (ignored files apart); {clean}: the commit alone. "ramet merge" brings its work
-back.
+With {worktree}, the child gets a git worktree and a branch of its own, with the files of its
+parent: the current commit plus uncommitted and untracked files, but not ignored ones. With
+{clean}, the commit only. "ramet merge" merges its work back.
 
-With {at} the child begins with a rewind to that message, so that its context
-is the parent's as it was just after it; with {worktree} too, the files are what they
-were then.
+With {at}, the child starts with a rewind to that message: its context is the parent's just
+after it. With {worktree} too, so are its files.
 
-A prompt is stored as the child's first message; "ramet exec --continue CHILD" lets it
-begin. With --run it begins at once, and the command prints its answer.
+The prompt is stored as the child's first message. "ramet exec --continue CHILD" starts the
+turn. With --run it starts at once, and the command prints the answer.
 
-With {driver} another program continues the conversation: in a fork of its own session
-where the parent's is one of that program, at the end of a turn, and the program can fork;
-else it is told the conversation in words.`},
+With {driver}, another program continues the conversation. If the parent is driven by the same
+program, its turn has ended, and the program can fork, this is a fork of the program's own
+session. Otherwise the program gets the conversation as text.`},
 	Run:   fork,
 	Text:  func(w *printer.Writer, _ ForkInput, out Forked) { w.Line("%s", string(out.Child.ID)) },
 	Notes: forkNotes,

@@ -17,14 +17,14 @@ import (
 // GCInput chooses what to drop. Without any choice that is the blobs.
 type GCInput struct {
 	Files     bool     `json:"files,omitempty" help:"states of files"`
-	Worktrees bool     `json:"worktrees,omitempty" help:"worktrees of agents that ended"`
-	Caches    bool     `json:"caches,omitempty" help:"answers of models, and what commands cached"`
+	Worktrees bool     `json:"worktrees,omitempty" help:"worktrees of agents that have ended"`
+	Caches    bool     `json:"caches,omitempty" help:"cached answers of models, and caches of commands"`
 	All       bool     `json:"all,omitempty" help:"blobs, states, worktrees and caches"`
-	Evidence  []string `json:"evidence,omitempty" help:"evidence of this run, which ended"`
-	Artifacts []string `json:"artifacts,omitempty" help:"evidence and artifacts of this run, which ended"`
-	Keep      *string  `json:"keep,omitempty" help:"how old states and caches may be (36h, 30d), or a date (default 30d)"`
-	Max       *Size    `json:"max,omitempty" help:"with {files}: how much of the disk they may take (500MB; default 2GB)"`
-	DryRun    bool     `json:"dry_run,omitempty" help:"only say what would be dropped"`
+	Evidence  []string `json:"evidence,omitempty" help:"evidence of this finished run"`
+	Artifacts []string `json:"artifacts,omitempty" help:"evidence and artifacts of this finished run"`
+	Keep      *string  `json:"keep,omitempty" help:"keep states and caches that are newer than this age (36h, 30d) or date (default 30d)"`
+	Max       *Size    `json:"max,omitempty" help:"with {files}: limit of the total size (500MB; default 2GB)"`
+	DryRun    bool     `json:"dry_run,omitempty" help:"only show what would be deleted"`
 }
 
 // Check implements Checker.
@@ -80,23 +80,23 @@ type CollectedStates struct {
 var GC = Op[GCInput, Collected]{
 	Doc: Doc{Name: "gc", Group: "proof", Faces: CLI, Effect: Destroys,
 		Summary: "Delete unused data: blobs, old states of files, caches, worktrees of dead agents",
-		Help: `Drop blobs that no message names. Flags choose something else: {files}, {worktrees},
-{caches}, or {all} of these with the blobs. {dry_run} says what would be dropped, how much
-that is, and why; alone it is the plan of {all}.
+		Help: `Delete blobs that no message refers to. Other data is deleted with {files}, {worktrees} and
+{caches}; {all} means all three and the blobs. {dry_run} shows what would be deleted, its
+size and the reason; alone, it shows this for {all}.
 
-{files} drops states of files: those that are older than {keep}, and of the others the
-oldest while all take more than {max}. The newest state of each agent and of each folder
-stays, and so does what was kept in the last hour. Entries that name a state that was
-dropped stay as they are; its files can be restored no more.
+{files} deletes recorded states of files: those older than {keep}, and the oldest others while
+the total exceeds {max}. The newest state of every agent and folder is kept, and so is everything
+from the last hour. Entries that refer to a deleted state stay, but its files can't be
+restored any more.
 
-{worktrees} removes the worktrees of agents that ended. What is not committed there, or is
-merged nowhere, stays, and is listed; what git ignores goes to the trash, which "ramet trash empty"
-empties. {caches} drops answers of models and what commands
-cached, not used within {keep}.
+{worktrees} removes the worktrees of agents that have ended. A worktree with uncommitted changes
+or unmerged commits is kept and listed. Files that git ignores are moved to the trash, which "ramet
+trash empty" empties. {caches} deletes cached answers of models and caches of commands that were
+not used within {keep}.
 
-{evidence} RUN takes away what was asked and answered in a run that ended, {artifacts} RUN
-every file that its log names too. The log says so: "ramet run verify" tells that they were
-removed, not that they changed. Nothing of a run goes unless it is named.`},
+{evidence} RUN deletes the recorded requests and answers of a finished run; {artifacts} RUN also
+deletes every file that its log names. This is recorded in the log, so "ramet run verify" reports
+them as removed, not as changed. Data of a run is deleted only if you name the run.`},
 	Run:  collect,
 	Text: writeCollected,
 	Public: func(_ Face, out Collected) any {

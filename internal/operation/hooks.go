@@ -13,10 +13,10 @@ import (
 var ListHooks = Op[NoInput, public.Hooks]{
 	Doc: Doc{Name: "hooks", Group: "agents", Faces: CLI, Effect: Reads,
 		Summary: "List the commands that run on events of agents",
-		Help: `List the hooks: commands that run when an agent is about to use a tool, has used one, ends
-its turn and so on. They stand in [[hooks]] of your configuration and of the project's, in
-.claude/settings.json and settings.local.json of the project once you accepted them
-(ramet trust), and in .claude/settings.json of your home. Those of a project run confined.`},
+		Help: `List the hooks: commands that run on events, such as before and after a tool call or at the end
+of a turn. They are defined in [[hooks]] of your configuration and the project's, in the
+project's .claude/settings.json and settings.local.json once you have accepted them (ramet
+trust), and in .claude/settings.json in your home folder. Hooks of a project run confined.`},
 	Run:  func(_ context.Context, e *Env, _ NoInput) (public.Hooks, error) { return e.Project().ListHooks() },
 	Text: writeHooks,
 }

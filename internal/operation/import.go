@@ -26,10 +26,10 @@ type ImportInput struct {
 	Program ForeignProgram `json:"program,omitempty" arg:"claude|codex|opencode|pi" help:"only sessions of this program; or the file of a session"`
 	File    string         `json:"file,omitempty" arg:"FILE" help:"the file of a session"`
 	List    bool           `json:"list,omitempty" help:"only list them"`
-	All     bool           `json:"all,omitempty" help:"take all that are found"`
-	Session string         `json:"session,omitempty" value:"ID" help:"take the session with this ID"`
-	Project Path           `json:"project,omitempty" value:"DIR" help:"only those that worked in this DIR or below"`
-	DryRun  bool           `json:"dry_run,omitempty" help:"only say what would be done"`
+	All     bool           `json:"all,omitempty" help:"import all"`
+	Session string         `json:"session,omitempty" value:"ID" help:"import the session with this ID"`
+	Project Path           `json:"project,omitempty" value:"DIR" help:"only sessions that worked in DIR or below it"`
+	DryRun  bool           `json:"dry_run,omitempty" help:"only show what would be done"`
 }
 
 // Check implements Checker.
@@ -52,19 +52,18 @@ type Imported struct {
 // Import imports sessions of other programs.
 var Import = Op[ImportInput, Imported]{
 	Doc: Doc{Name: "import", Group: "history", Faces: CLI, Here: true, Summary: "Import sessions of other programs",
-		Help: `Bring sessions of Claude Code, Codex, opencode and pi into this workspace, with
-what was said and done: branches become forks, sub-agents children, calls and
-results stay what they are, thinking that was signed goes to its own vendor only.
+		Help: `Import sessions of Claude Code, Codex, opencode and pi into this workspace. Branches become
+forks, sub-agents become children, and calls keep their results. Signed thinking is sent only to
+the vendor it came from.
 
-Without a choice, or with {list}, the sessions are listed that lie where those
-programs keep them. {all} takes all of them, {session} ID one, FILE the one of
-a file; {project} DIR those that worked in that folder or below.
+Without arguments, or with {list}, the sessions in those programs' usual folders are listed.
+{all} imports all of them, {session} ID one, and FILE the one in a file. {project} DIR selects
+those that worked in that folder or below it.
 
-What ramet can prove begins with the import: each session has an entry with the
-program, the file and its SHA-256, and "ramet verify --source FILE" shows that
-its entries are what the file says. A file that has grown is imported again for
-what is new; one that was rewritten becomes another agent. Nothing begins to
-work because it was imported. {dry_run} writes nothing.`},
+Proof starts with the import: every imported session has an entry with the program, the file and
+its SHA-256, and "ramet verify --source FILE" checks the entries against the file. If the file has
+grown, importing it again adds what is new. If it was rewritten, it becomes another agent. An
+import never starts a turn. {dry_run} writes nothing.`},
 	Run: func(ctx context.Context, e *Env, in ImportInput) (out Imported, err error) {
 		if in.writes() && !in.DryRun {
 			if err := session.NeedPerson(ctx, "import sessions", e.Own); err != nil {

@@ -55,7 +55,7 @@ func (c MCPClient) Refuse(name string) error {
 // InstallMCPInput names the program that gets ramet's tools.
 type InstallMCPInput struct {
 	Program MCPClient `json:"program" arg:"claude|codex|opencode|cursor" help:"the program"`
-	Print   bool      `json:"print,omitempty" help:"show what belongs into the file, and write nothing"`
+	Print   bool      `json:"print,omitempty" help:"show what to add to the file, and write nothing"`
 }
 
 // InstalledMCP describes the file that names the servers of a program.
@@ -71,8 +71,8 @@ type InstalledMCP struct {
 var InstallMCP = Op[InstallMCPInput, InstalledMCP]{
 	Doc: Doc{Name: "mcp install", Group: "mcp", Faces: CLI, OnHome: true, Summary: "Let another program's agents use ramet's tools",
 		Help: `Add "ramet mcp serve" to the MCP servers of a program: claude (.mcp.json of the project),
-codex (~/.codex/config.toml), opencode (opencode.json), cursor (.cursor/mcp.json). What
-is in the file stays; {print} shows what belongs there, and writes nothing.`},
+codex (~/.codex/config.toml), opencode (opencode.json) or cursor (.cursor/mcp.json). The rest
+of the file is preserved. {print} shows what to add, and writes nothing.`},
 	Run: installMCP,
 	Text: func(w *printer.Writer, _ InstallMCPInput, out InstalledMCP) {
 		switch {

@@ -11,21 +11,20 @@ import (
 
 // InstructionsInput names an agent.
 type InstructionsInput struct {
-	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" default:"0" help:"the agent that gets them"`
+	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" default:"0" help:"the agent to assign them to"`
 }
 
 // ShowInstructions prints the instructions of an agent.
 var ShowInstructions = Op[InstructionsInput, public.Instructions]{
 	Doc: Doc{Name: "instructions", Group: "agents", Faces: CLI, Effect: Reads,
-		Summary: "Print the instructions of an agent, and where they are from",
-		Help: `Print what stands before the conversation of an agent (agent 0 if none is named), in
-the order in which its model reads it: your own AGENTS.md, beside your configuration;
-then, from the project's folder down to the agent's, of each folder the first that was
-accepted of AGENTS.override.md, AGENTS.md, CLAUDE.md, with what they import (@path).
-Those of folders below join a conversation when a tool first reads or changes a file
-there. All of it is at most 128 KiB.
+		Summary: "Print an agent's instructions and their sources",
+		Help: `Print the instructions of an agent (default: agent 0), in the order in which its model reads
+them: first your own AGENTS.md, next to your configuration; then, for every folder from the
+project's down to the agent's, the first accepted one of AGENTS.override.md, AGENTS.md and
+CLAUDE.md, with the files that it imports (@path). Instructions of subfolders are added when a tool
+first reads or changes a file there. The limit is 128 KiB in all.
 
-What a project says counts only in the bytes that you accepted (ramet trust).`},
+Instructions of a project are used only in the version that you accepted (ramet trust).`},
 	Run: func(ctx context.Context, e *Env, in InstructionsInput) (out public.Instructions, err error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err != nil {

@@ -12,8 +12,9 @@ import (
 var Interrupt = Op[InterruptInput, Interrupted]{
 	Doc: Doc{Name: "interrupt", Group: "agents", ID: "interruptAgent", Route: "POST /api/v1/agents/{ref=agent}/interrupt 200", Faces: CLI | HTTP, Persons: true,
 		Summary: "Stop the turn of an agent, if there is one",
-		Help: `Stop the turn of an agent, wherever it runs, and return when it is over. Its history says so,
-and "ramet exec --continue" continues it. Agents below it are not stopped.`},
+		Help: `Stop the turn of an agent, wherever it runs, and wait until it has stopped. The interruption is
+recorded in the history, and "ramet exec --continue" continues the turn. The agent's children are
+not stopped.`},
 	Run: func(ctx context.Context, e *Env, in InterruptInput) (out Interrupted, err error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err != nil {
@@ -36,7 +37,7 @@ and "ramet exec --continue" continues it. Agents below it are not stopped.`},
 // InterruptInput names the agent whose turn is stopped.
 type InterruptInput struct {
 	Agent   AgentRef `json:"agent" arg:"AGENT" help:"0, a name, a uuid or the beginning of one"`
-	Tickets []string `json:"tickets,omitempty" faces:"http" help:"those of prompts that are taken back if they still wait"`
+	Tickets []string `json:"tickets,omitempty" faces:"http" help:"names of prompts to withdraw if they are still queued"`
 }
 
 // Interrupted reports whether there was a turn to stop.

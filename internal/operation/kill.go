@@ -16,10 +16,10 @@ import (
 
 // KillInput asks for the end of agents.
 type KillInput struct {
-	Agent   AgentRef `json:"agent" arg:"AGENT" slash:"[AGENT]" help:"whom: 0, a name, a uuid or the beginning of one"`
-	Cascade *bool    `json:"cascade,omitempty" help:"its subtree too"`
-	Reason  *string  `json:"reason,omitempty" default:"cli=killed" help:"why, for the record"`
-	Confirm *int     `json:"confirm,omitempty" faces:"cli http mcp" default:"http=-1" help:"how many agents end; nothing does if it is another number"`
+	Agent   AgentRef `json:"agent" arg:"AGENT" slash:"[AGENT]" help:"the agent: 0, a name, a uuid or the beginning of one"`
+	Cascade *bool    `json:"cascade,omitempty" help:"also kill its subtree"`
+	Reason  *string  `json:"reason,omitempty" default:"cli=killed" help:"reason to record"`
+	Confirm *int     `json:"confirm,omitempty" faces:"cli http mcp" default:"http=-1" help:"the expected number of agents; if it differs, none is killed"`
 }
 
 // Check implements Checker.
@@ -28,12 +28,12 @@ func (in *KillInput) Check() error { return checkGiven("reason", in.Reason, sess
 // Kill ends agents.
 var Kill = Op[KillInput, registry.Killed]{
 	Doc: Doc{Name: "kill", Group: "agents", ID: "killAgent", Route: "POST /api/v1/agents/{ref=agent}/kill 200", Faces: CLI | HTTP | MCP | Slash, Effect: Destroys,
-		Summary: "End an agent, with its whole subtree if asked",
+		Summary: "End an agent, or its whole subtree",
 		Model:   "End an agent for good; with {cascade} its subtree too. What it runs is ended before the answer.",
-		Help: `End an agent. With {cascade} everything below it ends too, also below agents
-that are dead already. What a kernel of this machine runs for them is ended before
-the command returns. Without it children live on under their nearest living
-ancestor, unless the configuration says orphans = "cascade".`},
+		Help: `End an agent for good. With {cascade} its whole subtree ends, including agents below a dead one.
+Whatever a kernel on this machine runs for them is stopped before the command returns.
+Without {cascade}, children are adopted by their nearest living ancestor, unless your
+configuration has orphans = "cascade".`},
 	Run:    kill,
 	Public: func(_ Face, out registry.Killed) any { return public.FormatKilled(out) },
 	Text: func(w *printer.Writer, _ KillInput, out registry.Killed) {
@@ -67,7 +67,7 @@ func kill(ctx context.Context, e *Env, in KillInput) (registry.Killed, error) {
 // PreviewKillInput names agents that a kill would end.
 type PreviewKillInput struct {
 	Agent   AgentRef `json:"agent" help:"the agent to kill"`
-	Cascade *bool    `json:"cascade,omitempty" default:"true" help:"its subtree too, as if absent"`
+	Cascade *bool    `json:"cascade,omitempty" default:"true" help:"also kill its subtree (default)"`
 }
 
 // PreviewKill counts the agents that a kill would end.

@@ -18,7 +18,7 @@ import (
 
 // ListRunsInput asks for all runs.
 type ListRunsInput struct {
-	Brief bool `json:"brief,omitempty" faces:"-" default:"true http=false" help:"leave out what needs whole logs"`
+	Brief bool `json:"brief,omitempty" faces:"-" default:"true http=false" help:"omit what requires whole logs"`
 }
 
 // ListRuns lists orchestrated runs.

@@ -18,9 +18,9 @@ import (
 
 // LogInput chooses entries of a history.
 type LogInput struct {
-	Agent  AgentRef `json:"agent,omitempty" arg:"AGENT" help:"whose: 0, a name, a uuid or the beginning of one (default: your own if you are an agent, else that of 0)"`
-	Own    bool     `json:"own,omitempty" help:"the entries stored for this agent, of every kind"`
-	Ranges bool     `json:"ranges,omitempty" faces:"cli" help:"the stretches of history that make up the context"`
+	Agent  AgentRef `json:"agent,omitempty" arg:"AGENT" help:"the agent: 0, a name, a uuid or the beginning of one (default: yourself if you are an agent, else 0)"`
+	Own    bool     `json:"own,omitempty" help:"all entries stored for this agent, of every kind"`
+	Ranges bool     `json:"ranges,omitempty" faces:"cli" help:"the ranges of history that make up the context"`
 	Limit  *int64   `json:"limit,omitempty" short:"n" default:"mcp=20" range:"mcp=1..200" help:"only the last N"`
 	Follow bool     `json:"follow,omitempty" short:"f" faces:"cli" help:"continue as entries are added, until the agent dies"`
 }
@@ -41,9 +41,9 @@ var Log = Op[LogInput, EntryLog]{
 	Doc: Doc{Name: "log", Aliases: "logs history", Group: "history", Faces: CLI | MCP, Effect: Reads,
 		Summary: "Show an agent's context, or its stored entries",
 		Model:   "Read the end of an agent's history, 20 entries or {limit}: its context as a model sees it, or with {own} the entries that it stored itself, of every kind. For more, read the resource ramet://agents/{ref}/history.",
-		Help: `Show the context of an agent (your own if you are an agent, else that of 0) as a model
-would see it: what it inherited, what it said itself, and summaries in the place of what
-was compacted. {own} shows the entries that this agent stored, of every kind.`},
+		Help: `Show the context of an agent (default: your own if you are an agent, else that of agent 0) as its
+model sees it: inherited messages, its own, and summaries instead of what was compacted. {own} shows
+every entry that this agent stored, of every kind.`},
 	Run: readLog,
 	Text: func(w *printer.Writer, _ LogInput, out EntryLog) {
 		for _, one := range out.ranges {

@@ -15,12 +15,12 @@ import (
 
 // MailInput chooses letters of a mailbox.
 type MailInput struct {
-	Agent   AgentRef `json:"agent,omitempty" arg:"AGENT" slash:"-" help:"whose mailbox: 0, a name, a uuid or the beginning of one (default: your own if you are an agent, else that of 0)"`
+	Agent   AgentRef `json:"agent,omitempty" arg:"AGENT" slash:"-" help:"the agent: 0, a name, a uuid or the beginning of one (default: yourself if you are an agent, else 0)"`
 	Unread  bool     `json:"unread,omitempty" help:"only unread mail"`
 	From    AgentRef `json:"from,omitempty" help:"only from this agent, or from you"`
 	Match   string   `json:"match,omitempty" help:"only mail that contains these words"`
-	Deleted bool     `json:"deleted,omitempty" help:"deleted mail too"`
-	Limit   *int64   `json:"limit,omitempty" default:"http=200" range:"1..1000" help:"at most so many: 1 to 1000 (default: all; over HTTP 200)"`
+	Deleted bool     `json:"deleted,omitempty" help:"include deleted mail"`
+	Limit   *int64   `json:"limit,omitempty" default:"http=200" range:"1..1000" help:"limit, 1 to 1000 (default: all; over HTTP 200)"`
 }
 
 // Mail lists a mailbox.
@@ -28,8 +28,8 @@ var Mail = Op[MailInput, Mailbox]{
 	Doc: Doc{Name: "mail", Slash: "check-mail", Group: "mail", ID: "listMail", Route: "GET /api/v1/agents/{ref=agent}/mail 200", Faces: CLI | HTTP | MCP | Slash, Effect: Reads,
 		Summary: "List an agent's mailbox, unread first; marks nothing",
 		Model:   "List a mailbox, unread mail first; marks nothing.",
-		Help: `List an agent's mailbox (agent 0's if none is named), unread first: all letters, or
-those that {unread}, {from} and {match} choose. Nothing is marked as read.`},
+		Help: `List an agent's mail (default: agent 0), unread first. {unread}, {from} and {match} filter the
+list. Nothing is marked as read.`},
 	Run: listMail, Text: writeMailbox,
 	Public: func(f Face, out Mailbox) any {
 		list := make([]public.Letter, len(out.letters))
@@ -123,7 +123,7 @@ func writeMailbox(w *printer.Writer, _ MailInput, m Mailbox) {
 
 // DeleteMailInput chooses letters by their numbers.
 type DeleteMailInput struct {
-	Agent   AgentRef       `json:"agent,omitempty" slash:"-" help:"whose mailbox"`
+	Agent   AgentRef       `json:"agent,omitempty" slash:"-" help:"the agent"`
 	Numbers []LetterNumber `json:"numbers" slash:"N" help:"numbers of the mail"`
 }
 

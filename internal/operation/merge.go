@@ -15,24 +15,22 @@ import (
 type MergeInput struct {
 	Child  AgentRef `json:"child" arg:"CHILD" help:"the agent that has a worktree"`
 	Into   Path     `json:"into,omitempty" help:"a folder of the same repository (default: that of the child's parent)"`
-	Remove bool     `json:"rm,omitempty" help:"remove the worktree afterwards, also one that you made"`
+	Remove bool     `json:"rm,omitempty" help:"remove the worktree afterwards, even if you made it"`
 }
 
 // Merge brings back the work of a child.
 var Merge = Op[MergeInput, Merged]{
 	Doc: Doc{Name: "merge", Group: "agents", Faces: CLI,
-		Summary: "Merge the work of a child from its worktree",
-		Help: `Merge the worktree of a child ("ramet fork --worktree") into its parent's folder.
-What the child did not commit is committed first, as it is now; files that git
-ignores stay where they are, and one in the folder that is in the way of a merged file
-is moved to the trash ("ramet trash"). A worktree that an agent made for its child is removed
-then; one that you made stays until "ramet worktree rm", or with {rm}. While the child
-works nothing is merged (CONFLICT).
+		Summary: "Merge a child's worktree",
+		Help: `Merge the worktree of a child ("ramet fork --worktree") into its parent's folder. Uncommitted
+changes of the child are committed first. Ignored files stay where they are; an ignored file
+in the parent's folder that is in the way of a merged one is moved to the trash ("ramet trash").
+Afterwards the worktree is removed if an agent made it for its child. One that you made stays until
+"ramet worktree rm"; {rm} removes it now. While the child is working, the merge is refused (CONFLICT).
 
-Where both sides changed the same, or the folder has changes in the way that are
-not committed, the merge is undone and the files are named (CONFLICT, exit 4):
-nothing is lost on either side. Nothing to merge: says so, exit 0. Hooks of the
-repository do not run.`},
+If both sides changed the same lines, or uncommitted changes in the folder are in the way, the
+merge is undone and the files are listed (CONFLICT, exit 4). Nothing is lost on either side. If there
+is nothing to merge, the command says so and exits with 0. Hooks of the repository don't run.`},
 	Run: func(ctx context.Context, e *Env, in MergeInput) (out Merged, err error) {
 		t, err := e.Trees().Find(ctx, "merge", string(in.Child))
 		if err != nil {

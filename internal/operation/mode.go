@@ -16,27 +16,27 @@ import (
 
 // ModeInput shows or chooses a mode.
 type ModeInput struct {
-	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" slash:"-" default:"0" help:"the agent whose mode it is"`
-	Mode  *Mode    `json:"mode" arg:"[MODE]" help:"ask, edits, box or read-only; or a mode of the program that drives the agent, as NAME:WORD"`
+	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" slash:"-" default:"0" help:"the agent whose mode to show or set"`
+	Mode  *Mode    `json:"mode" arg:"[MODE]" help:"ask, edits, box or read-only; or a mode of the program that drives the agent (NAME:WORD)"`
 }
 
 // SetMode shows or chooses how an agent's calls are permitted.
 var SetMode = Op[ModeInput, ModeNow]{
 	Doc: Doc{Name: "mode", Group: "agents", ID: "setMode", Route: "POST /api/v1/agents/{ref=agent}/mode 200", Faces: CLI | HTTP | Slash,
-		Summary: "Show or choose how an agent's calls are permitted",
-		Help: `Show how the calls of an agent (agent 0 if none is named) are permitted, or choose it:
+		Summary: "Show or choose how an agent's calls are approved",
+		Help: `Show or choose how the calls of an agent (default: agent 0) are approved:
 
-  ask        files and commands are asked for, unless a rule permits them
-  edits      files are changed unasked, commands are asked for
-  box        files are changed unasked, commands run inside the sandbox
+  ask        file changes and commands need approval, unless a rule allows them
+  edits      file changes need no approval, commands do
+  box        file changes need no approval, commands run in the sandbox
   read-only  nothing is changed or run
 
-The choice holds at once, also for a turn that is under way, and for everybody below
-the agent who has no mode of its own. Without a choice the setting permission counts.
+The mode applies at once, even to a running turn, and to all descendants that have no mode of
+their own. The default is the setting permission.
 
-An agent that another program drives has one of that program's own modes besides: MODE may be the
-program's word for it (NAME:WORD where ramet has the same), from the next turn on. In a mode in
-which the program is not known to ask, it runs confined.`},
+An agent that is driven by another program also has that program's own modes. MODE can be one of
+them (NAME:WORD if ramet has a mode of the same name); it applies from the next turn on. In a mode in
+which the program isn't known to ask, it runs confined.`},
 	Run: func(ctx context.Context, e *Env, in ModeInput) (out ModeNow, err error) {
 		a, err := agentOrWord(ctx, e, in.Agent, &in.Mode, permit.ModeNames())
 		if err != nil {
@@ -55,7 +55,7 @@ which the program is not known to ask, it runs confined.`},
 // ShowMode returns how an agent's calls are permitted.
 var ShowMode = Op[AgentInput, ModeNow]{
 	Doc: Doc{Name: "mode show", Group: "permissions", ID: "getMode", Route: "GET /api/v1/agents/{ref=agent}/mode 200", Faces: HTTP, Effect: Reads,
-		Summary: "Get how the calls of an agent are permitted"},
+		Summary: "Get how an agent's calls are approved"},
 	Run: func(ctx context.Context, e *Env, in AgentInput) (out ModeNow, err error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err != nil {

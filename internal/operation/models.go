@@ -23,20 +23,22 @@ import (
 
 // ModelsInput chooses models.
 type ModelsInput struct {
-	All bool `json:"all,omitempty" short:"a" help:"also models that are not usable"`
+	All bool `json:"all,omitempty" short:"a" help:"also models that can't be used"`
 }
 
 // ListModels lists models and their vendors.
 var ListModels = Op[ModelsInput, ModelList]{
-	Doc: Doc{Name: "models", Group: "models", Faces: CLI, Effect: Reads, OnHome: true, Summary: "List usable models, and why others are not usable",
-		Help: `List the models of all vendors that have a key or a base URL, with their prices per
-million tokens; below them the other vendors, and what is missing. With {all} their
-models too. The default is marked with *: the setting "model", else the first usable
-vendor's best known one, else the first model of a local server whose base URL is set,
-else the offline model, which is built in: it needs no network, and understands plain
-orders only. The table of vendors is built in (see ramet models update); local servers
-are asked for their models, and those at their usual address on this machine are shown
-when they answer: they are used when you choose one of their models.`},
+	Doc: Doc{Name: "models", Group: "models", Faces: CLI, Effect: Reads, OnHome: true, Summary: "List usable models, and what the others need",
+		Help: `List the models of all vendors that have a key or a base URL, with their prices per million tokens,
+then the other vendors and what each one needs. {all} lists their models too.
+
+The default model is marked with *. It is the first of these that exists: the setting "model";
+the best known model of the first usable vendor; the first model of a local server whose base URL
+is set; the built-in offline model, which needs no network and understands only plain commands.
+
+The catalog is built in (see "ramet models update"). Local servers are asked for their models.
+Servers at their usual address on this machine are listed if they answer, and are used only if
+you choose one of their models.`},
 	Run: func(ctx context.Context, e *Env, in ModelsInput) (out ModelList, err error) {
 		keys, err := e.Session.Keys()
 		if err != nil {
@@ -294,7 +296,7 @@ func (v Vendors) survey(ctx context.Context, keys *credential.Store) survey {
 // UpdateModelsInput names a table of models.
 type UpdateModelsInput struct {
 	From string `json:"from" arg:"FILE|URL" help:"the table"`
-	Yes  bool   `json:"yes,omitempty" short:"y" help:"take it"`
+	Yes  bool   `json:"yes,omitempty" short:"y" help:"store it"`
 }
 
 // TableChange lists what a table of models changes.
@@ -306,11 +308,10 @@ type TableChange struct {
 
 // UpdateModels stores a new table of models.
 var UpdateModels = Op[UpdateModelsInput, TableChange]{
-	Doc: Doc{Name: "models update", Group: "models", Faces: CLI, OnHome: true, Summary: "Take a new table of models, after showing what it changes",
-		Help: `Read a table of models from a file or an https address and show what it changes of the
-prices, limits and names that ramet knows. With {yes} it is stored as models.json in
-ramet's home and used from then on; remove that file to go back to the built-in table.
-docs/models.md tells the form.`},
+	Doc: Doc{Name: "models update", Group: "models", Faces: CLI, OnHome: true, Summary: "Update the catalog of models, after showing the changes",
+		Help: `Read a catalog of models from a file or an https address, and show how it changes prices, limits
+and names. {yes} stores it as models.json in ramet's home, where it is used from then on. To
+return to the built-in catalog, remove that file. The format is described in docs/models.md.`},
 	Run: func(ctx context.Context, e *Env, in UpdateModelsInput) (out TableChange, err error) {
 		home, err := e.Session.HomeDir()
 		if err != nil {

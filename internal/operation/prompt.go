@@ -14,12 +14,12 @@ import (
 
 // PromptInput is a prompt to an agent.
 type PromptInput struct {
-	Agent  AgentRef   `json:"agent" help:"whom; 0, a name, a uuid or the beginning of one"`
-	Text   Text       `json:"text" help:"what you say"`
+	Agent  AgentRef   `json:"agent" help:"the agent: 0, a name, a uuid or the beginning of one"`
+	Text   Text       `json:"text" help:"the text"`
 	Model  Model      `json:"model,omitempty" help:"vendor/name; the agent's own if absent"`
-	Effort llm.Effort `json:"effort,omitempty" help:"how hard its model thinks from now on"`
-	Ticket string     `json:"ticket,omitempty" faces:"http" help:"names the prompt, so that it can be taken back (interrupt)"`
-	Wait   bool       `json:"wait,omitempty" faces:"-" default:"mcp=true" help:"until the turn is over"`
+	Effort llm.Effort `json:"effort,omitempty" help:"reasoning effort from now on"`
+	Ticket string     `json:"ticket,omitempty" faces:"http" help:"a name for the prompt, so that it can be withdrawn (interrupt)"`
+	Wait   bool       `json:"wait,omitempty" faces:"-" default:"mcp=true" help:"until the turn has ended"`
 }
 
 // TurnBegun is a turn that was asked for. Events report what becomes of it.
@@ -37,7 +37,7 @@ type Prompted struct {
 // Prompt begins a turn of an agent.
 var Prompt = Op[PromptInput, Prompted]{
 	Doc: Doc{Name: "prompt", Group: "agents", ID: "promptAgent", Route: "POST /api/v1/agents/{ref=agent}/prompt 202", Faces: HTTP | MCP, Long: true,
-		Summary: "Say something to an agent: a turn begins, or waits for the one before",
+		Summary: "Prompt an agent: start a turn, or queue it after the current one",
 		Model:   "Say something to an agent and wait for its answer: one turn, with all its tools. The turn continues if you do not wait for it."},
 	Run: promptAgent,
 	Public: func(f Face, out Prompted) any {
@@ -96,7 +96,7 @@ func promptAgent(ctx context.Context, e *Env, in PromptInput) (out Prompted, err
 
 // ExitInput is the end of the agent that calls.
 type ExitInput struct {
-	Result string `json:"result,omitempty" help:"your last words"`
+	Result string `json:"result,omitempty" help:"your last message"`
 }
 
 // Exited names the agent that ended.

@@ -18,9 +18,9 @@ import (
 
 // PsInput asks for the tree of agents.
 type PsInput struct {
-	All   bool   `json:"all,omitempty" short:"a" help:"the dead too"`
-	Of    string `json:"of,omitempty" faces:"http" help:"only these, dead or not: uuids with commas between them, 200 at most; unknown ones are left out"`
-	Brief bool   `json:"brief,omitempty" faces:"-" help:"read only what the table shows"`
+	All   bool   `json:"all,omitempty" short:"a" help:"also dead agents"`
+	Of    string `json:"of,omitempty" faces:"http" help:"only these, dead or alive: up to 200 uuids separated by commas; unknown ones are skipped"`
+	Brief bool   `json:"brief,omitempty" faces:"-" help:"omit fields that the table doesn't show"`
 }
 
 // ForText implements TextInput: the table needs less than the JSON.
@@ -32,11 +32,11 @@ var Ps = Op[PsInput, AgentTree]{
 		Summary: "Show the tree of agents",
 		Model:   "List agents, parents before children, and what each of them does.",
 		Help: `Show the tree of agents: name, short id, state, own/total messages, unread mail, age.
-States: working (thinks, writes, runs a tool, compacts), asks (for permission), waits (for mail, of whom),
-idle, done (its task ended), failed (why), interrupted ("ramet exec AGENT --continue" continues it), killed.
-Children of a dead agent hang under their nearest living ancestor. Of agents that other programs
-drive it says whether those ask before they change anything, and what they spent: on the wire,
-and as they report it.`},
+States: working (thinking, writing, running a tool, compacting), asks (needs approval), waits (for
+mail), idle, done (its task ended), failed, interrupted ("ramet exec AGENT --continue" continues it),
+killed. Children of a dead agent are shown under their nearest living ancestor. For agents that other
+programs drive, it shows whether the program asks before it changes anything, and what it spent: as
+measured by ramet's gateway, and as reported by the program.`},
 	Run: listAgents, Text: writeTree,
 	Public: func(f Face, out AgentTree) any {
 		if f == HTTP {

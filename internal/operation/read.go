@@ -11,9 +11,9 @@ import (
 
 // ReadInput chooses a letter.
 type ReadInput struct {
-	Agent  AgentRef     `json:"agent,omitempty" arg:"AGENT!" slash:"-" help:"whose mailbox: 0, a name, a uuid or the beginning of one (default: your own if you are an agent, else that of 0)"`
+	Agent  AgentRef     `json:"agent,omitempty" arg:"AGENT!" slash:"-" help:"the agent: 0, a name, a uuid or the beginning of one (default: yourself if you are an agent, else 0)"`
 	Number LetterNumber `json:"number,omitempty" arg:"N" help:"number of the mail (default: the oldest unread)"`
-	Peek   bool         `json:"peek,omitempty" help:"mark nothing"`
+	Peek   bool         `json:"peek,omitempty" help:"leave it unread"`
 }
 
 // Read reads a letter.
@@ -21,8 +21,8 @@ var Read = Op[ReadInput, LetterRead]{
 	Doc: Doc{Name: "read", Slash: "read-mail", Group: "mail", Faces: CLI | MCP | Slash,
 		Summary: "Read mail: number N, or the oldest unread",
 		Model:   "Read mail and mark it as read: this number, or the oldest unread.",
-		Help: `Read mail in an agent's mailbox and mark it as read: number N, or the oldest
-unread one. {peek} marks nothing: the agent will find it unread.`},
+		Help: `Read mail of an agent and mark it as read: message N, or the oldest unread one. With {peek} it
+stays unread.`},
 	Run: readLetter,
 	Text: func(w *printer.Writer, _ ReadInput, out LetterRead) {
 		if out.Letter == nil {

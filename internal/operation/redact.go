@@ -9,7 +9,7 @@ import (
 
 // RedactInput names a message.
 type RedactInput struct {
-	Agent AgentRef   `json:"agent" arg:"AGENT" help:"the agent that has the message"`
+	Agent AgentRef   `json:"agent" arg:"AGENT" help:"the agent that stores the message"`
 	ID    id.Message `json:"id" arg:"ID" help:"of the message"`
 }
 
@@ -17,12 +17,12 @@ type RedactInput struct {
 var Redact = Op[RedactInput, Redacted]{
 	Doc: Doc{Name: "redact", Group: "proof", Faces: CLI, Effect: Destroys,
 		Summary: "Delete the content of a message for good",
-		Help: `Delete the content of a message, its salt and its blobs from the database, so
-that no bytes of it stay in free pages or the write-ahead log, and record that.
-The history still verifies; what the message said is gone. Contents of files that the calls
-of the message wrote, or that a files entry brought, are dropped from the states of files and
-deleted from the trash; the outputs of tools that it shows in part are removed, and no terminal offers it as a former prompt. Copies elsewhere
-(backups, exports, evidence and cached answers of runs, a server's archives) are not reached.`},
+		Help: `Delete the content of a message, its salt and its blobs from the database, including free pages and
+the write-ahead log, and record that it was deleted. The history still verifies. File contents that
+the message's calls wrote, or that a files entry recorded, are deleted from the recorded states and
+the trash. Saved outputs of tools that the message quotes are deleted, and the message disappears from
+the prompt history of terminals. Copies elsewhere (backups, exports, evidence and cached answers of
+runs, archives of a server) are not changed.`},
 	Run: func(ctx context.Context, e *Env, in RedactInput) (out Redacted, err error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err != nil {

@@ -15,9 +15,9 @@ import (
 // RestoreOptions are the options of operations that restore files. They implement Confirmer: a person
 // decides about files that changed while a command of the agent was running.
 type RestoreOptions struct {
-	Force    bool  `json:"force,omitempty" help:"restore also what others could have changed"`
-	Commands *bool `json:"commands,omitempty" default:"http=false" help:"restore also what changed while a command of the agent was running"`
-	DryRun   bool  `json:"dry_run,omitempty" alias:"plan" help:"only say what would happen"`
+	Force    bool  `json:"force,omitempty" help:"also restore what others may have changed"`
+	Commands *bool `json:"commands,omitempty" default:"http=false" help:"also restore what changed while a command of the agent was running"`
+	DryRun   bool  `json:"dry_run,omitempty" alias:"plan" help:"only show what would happen"`
 }
 
 // Undecided implements Confirmer.
@@ -34,23 +34,23 @@ func (o *RestoreOptions) Decide(yes bool, _ any) error {
 
 const restoreHelp = `
 
-What others than this agent could have changed since (other agents, you, programs) is kept
-as it is, and listed. That includes what changed while a command of the agent was running:
-you may have edited it meanwhile. On a terminal you are asked about these files; elsewhere
-they are kept and the exit code is 4, unless {commands} restores them too, or
-{commands}=false keeps them. {force} restores everything. {dry_run} says what would happen.
+Files that others than this agent may have changed since (other agents, you, programs) are kept and
+listed. That includes files that changed while a command of the agent was running: you may have
+edited them. On a terminal you are asked about these files. Otherwise they are kept and the exit
+code is 4, unless {commands} restores them too or {commands}=false keeps them. {force} restores
+everything. {dry_run} shows what would happen.
 
-Before anything is touched the files are kept as they are: "ramet undo" takes a restore back.
-What cannot be kept (files over 50 MB, files that contain a key) is moved to the trash: see "ramet
-trash". Git's own files and other repositories in the folder are not touched.`
+The current files are recorded first, so "ramet undo" reverts a restore. Files that can't be
+recorded (over 50 MB, or containing a key) are moved to the trash: see "ramet trash". Git's own
+files and other repositories in the folder are not changed.`
 
 // RestoreInput chooses files and what they are to be.
 type RestoreInput struct {
-	Agent  AgentRef   `json:"agent" arg:"AGENT" help:"whose files"`
-	At     id.Message `json:"at,omitempty" arg:"ID!" help:"what they were when this message was written"`
-	Last   bool       `json:"last,omitempty" faces:"http" help:"before the last turn that changed files, or the last restore, instead"`
-	Rewind bool       `json:"rewind,omitempty" faces:"http" help:"take the conversation back to the message too"`
-	Paths  []string   `json:"paths,omitempty" arg:"-- PATH…" help:"only these, and what is below them (default: all)"`
+	Agent  AgentRef   `json:"agent" arg:"AGENT" help:"the agent"`
+	At     id.Message `json:"at,omitempty" arg:"ID!" help:"the message whose state to restore"`
+	Last   bool       `json:"last,omitempty" faces:"http" help:"to the state before the last turn that changed files, or before the last restore"`
+	Rewind bool       `json:"rewind,omitempty" faces:"http" help:"also rewind the conversation to the message"`
+	Paths  []string   `json:"paths,omitempty" arg:"-- PATH…" help:"only these paths and everything below them (default: all)"`
 	RestoreOptions
 }
 
@@ -74,8 +74,8 @@ func (in *RestoreInput) Check() error {
 var Restore = Op[RestoreInput, public.Restore]{
 	Doc: Doc{Name: "restore", Group: "files", ID: "restoreFiles", Route: "POST /api/v1/agents/{ref=agent}/restore 200", Faces: CLI | HTTP,
 		Summary: "Restore files to their state at a message",
-		Help: `Make the files of an agent's folder what they were when a message was written: those
-that are named, and what is below them, or all.` + restoreHelp},
+		Help: `Restore the files of an agent's folder to their state at a message: the given paths and everything
+below them, or all files.` + restoreHelp},
 	Run: func(ctx context.Context, e *Env, in RestoreInput) (public.Restore, error) {
 		if in.Rewind {
 			return e.rewindFiles(ctx, in.Agent, session.Rewinding{To: in.At}, in.RestoreOptions)
@@ -88,7 +88,7 @@ that are named, and what is below them, or all.` + restoreHelp},
 
 // UndoInput names an agent whose files are to be what they were.
 type UndoInput struct {
-	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" default:"0" help:"whose files"`
+	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" default:"0" help:"the agent"`
 	RestoreOptions
 }
 
@@ -96,9 +96,9 @@ type UndoInput struct {
 var Undo = Op[UndoInput, public.Restore]{
 	Doc: Doc{Name: "undo", Group: "files", Faces: CLI,
 		Summary: "Undo the file changes of an agent's last turn",
-		Help: `Make the files of an agent's folder (agent 0 if none is named) what they were before its
-last turn that changed some. The conversation stays as it is: "ramet rewind --files" goes
-back with both. After a restore, undo takes that back.` + restoreHelp},
+		Help: `Undo the file changes of the last turn of an agent (default: agent 0) that changed any. The
+conversation is not changed; "ramet rewind --files" goes back with both. After a restore, undo
+reverts the restore.` + restoreHelp},
 	Run: func(ctx context.Context, e *Env, in UndoInput) (public.Restore, error) {
 		return e.restore(ctx, in.Agent, session.Restoring{Last: true}, in.RestoreOptions)
 	},

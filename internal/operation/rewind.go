@@ -13,10 +13,10 @@ import (
 
 // RewindInput chooses a point of a history to go back to.
 type RewindInput struct {
-	Agent AgentRef   `json:"agent" arg:"AGENT" help:"who goes back"`
-	Label *Label     `json:"label,omitempty" arg:"LABEL" help:"to the newest mark of this label (default: the newest mark)"`
+	Agent AgentRef   `json:"agent" arg:"AGENT" help:"the agent to rewind"`
+	Label *Label     `json:"label,omitempty" arg:"LABEL" help:"to the newest mark with this label (default: the newest mark)"`
 	To    id.Message `json:"to,omitempty" help:"message id"`
-	Files bool       `json:"files,omitempty" help:"files too"`
+	Files bool       `json:"files,omitempty" help:"restore files too"`
 	RestoreOptions
 }
 
@@ -38,16 +38,15 @@ func (in *RewindInput) Undecided() bool { return in.Files && in.RestoreOptions.U
 var Rewind = Op[RewindInput, Rewound]{
 	Doc: Doc{Name: "rewind", Group: "history", Faces: CLI,
 		Summary: "Go back to a mark or a message; print the entry's id",
-		Help: `Go back: the context becomes what it was just after a mark (the newest of that
-label; the newest mark if no label is given) or after the message {to} ID.
-Nothing is deleted, and what was rewound can be reached again. A clear is a wall.
+		Help: `Rewind the context of an agent to just after a mark (the newest one with that label; without a
+label, the newest mark) or after the message {to} ID. Nothing is deleted, and you can return to
+what was rewound. You can't rewind past a clear.
 
-Files stay as they are. With {files} they become what they were then; what others than
-this agent could have changed since is kept as it is, and listed, unless {force} says
-otherwise. That includes what changed while a command of the agent was running: you may
-have edited it meanwhile. On a terminal you are asked about these files; elsewhere they
-are kept and the exit code is 4, unless {commands} restores them too, or {commands}=false
-keeps them. {dry_run} only says what would happen to files.`},
+Files are not changed. With {files} they are restored too. Files that others than this agent may
+have changed since are kept and listed, unless you give {force}. That includes files that changed
+while a command of the agent was running: you may have edited them. On a terminal you are asked
+about these files. Otherwise they are kept and the exit code is 4, unless {commands} restores them
+too or {commands}=false keeps them. {dry_run} shows what would happen to files.`},
 	Run: rewind,
 	Public: func(_ Face, out Rewound) any {
 		if out.Files != nil {

@@ -18,16 +18,16 @@ type RunEventsInput struct {
 	ID     RunID  `json:"id" arg:"ID" help:"of the run"`
 	Follow bool   `json:"follow,omitempty" short:"f" faces:"cli" help:"continue as events are added, until the run is over"`
 	Type   string `json:"type,omitempty" faces:"cli" help:"only events of this type"`
-	After  int64  `json:"after,omitempty" faces:"http mcp" range:"0..9007199254740992" help:"how many to leave out; next of the page before"`
-	Limit  *int64 `json:"limit,omitempty" faces:"http mcp" default:"http=100 mcp=50" range:"1..1000" help:"1 to 1000; 100 if absent"`
+	After  int64  `json:"after,omitempty" faces:"http mcp" range:"0..9007199254740992" help:"how many to skip: next of the previous page"`
+	Limit  *int64 `json:"limit,omitempty" faces:"http mcp" default:"http=100 mcp=50" range:"1..1000" help:"1 to 1000 (default: 100)"`
 }
 
 // ReadRunEvents reads the events of a run: all of them while they are printed, or one page.
 var ReadRunEvents = Op[RunEventsInput, RunEvents]{
 	Doc: Doc{Name: "run events", Group: "run logs", ID: "getEvents", Route: "GET /api/v1/run-logs/{run_id=id}/events 200", Faces: CLI | HTTP, Effect: Reads, OnRuns: true,
 		Summary: "Show the events of a run",
-		Help: `Show the events of a run, verified as they are read; those of the runs that it
-continues come first. --json prints the lines of the log as they are.`},
+		Help: `Show the events of a run and verify them while reading. The events of runs that it continues come
+first. --json prints the lines of the log unchanged.`},
 	Run: func(ctx context.Context, e *Env, in RunEventsInput) (out RunEvents, err error) {
 		if in.Limit != nil {
 			out.page, err = e.Runs.readPage(ctx, in)

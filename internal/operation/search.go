@@ -10,15 +10,15 @@ import (
 
 // SearchInput holds the words to look for.
 type SearchInput struct {
-	Words string   `json:"q" arg:"WORDS" help:"the words, whatever their case"`
-	Agent AgentRef `json:"agent,omitempty" help:"only in the history of this agent, inherited messages included: 0, a name, a uuid or the beginning of one"`
-	Limit *int64   `json:"limit,omitempty" short:"n" default:"100" range:"1..1000" help:"1 to 1000; 100 if absent"`
+	Words string   `json:"q" arg:"WORDS" help:"the words, ignoring case"`
+	Agent AgentRef `json:"agent,omitempty" help:"only in the history of this agent, including inherited messages: 0, a name, a uuid or the beginning of one"`
+	Limit *int64   `json:"limit,omitempty" short:"n" default:"100" range:"1..1000" help:"1 to 1000 (default: 100)"`
 }
 
 // Search finds messages.
 var Search = Op[SearchInput, public.Search]{
 	Doc: Doc{Name: "search", Group: "agents", ID: "searchMessages", Route: "GET /api/v1/search 200", Faces: CLI | HTTP, Effect: Reads,
-		Summary: "Find messages that contain some words, newest first"},
+		Summary: "Search messages, newest first"},
 	Run: func(ctx context.Context, e *Env, in SearchInput) (public.Search, error) {
 		ask := session.Search{Words: in.Words, Limit: int(*in.Limit)}
 		if in.Agent != "" {

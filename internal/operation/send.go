@@ -11,9 +11,9 @@ import (
 
 // SendInput is a letter.
 type SendInput struct {
-	To   AgentRef `json:"to" arg:"TO" help:"the agent that gets it: 0, a name, a uuid or the beginning of one"`
+	To   AgentRef `json:"to" arg:"TO" help:"the recipient: 0, a name, a uuid or the beginning of one"`
 	Text Text     `json:"text" arg:"TEXT" alias:"body" help:"what you write"`
-	From AgentRef `json:"from,omitempty" default:"you" help:"the agent that sends it"`
+	From AgentRef `json:"from,omitempty" default:"you" help:"the sender"`
 }
 
 // Check implements Checker.
@@ -27,11 +27,10 @@ var Send = Op[SendInput, Sent]{
 	Doc: Doc{Name: "send", Group: "mail", ID: "sendLetter", Route: "POST /api/v1/agents/{ref=to}/send 201", Faces: CLI | HTTP | MCP | Slash, Tool: "send",
 		Summary: "Send mail to an agent",
 		Model:   "Send an agent mail, from you. Mail from a person or an ancestor starts a turn of an idle agent if a server runs; the answer says how it is delivered.",
-		Help: `Put mail into an agent's mailbox, from you, or from another agent with
-{from}. Your letter, and that of an ancestor, begins a turn of an agent that does
-nothing, where a server runs (see the setting wake); else it waits, and the command
-says for what. An agent at work is told of it before its turn ends. {text} - reads
-standard input.`},
+		Help: `Send mail to an agent, from you or, with {from}, from another agent. Mail from you or from an
+ancestor starts a turn of an idle agent if its kernel is running (see the setting wake). Otherwise it
+waits in the mailbox, and the command says for what. A working agent is notified before its turn
+ends. {text} - reads standard input.`},
 	Run:    send,
 	Public: func(_ Face, out Sent) any { return out.Letter },
 	Text: func(w *printer.Writer, _ SendInput, out Sent) {

@@ -16,7 +16,7 @@ import (
 
 // ListServers lists the MCP servers that agents can use.
 var ListServers = Op[NoInput, public.Servers]{
-	Doc: Doc{Name: "mcp list", Group: "mcp", Faces: CLI, Effect: Reads, Here: true, Summary: "List the MCP servers; nothing is started"},
+	Doc: Doc{Name: "mcp list", Group: "mcp", Faces: CLI, Effect: Reads, Here: true, Summary: "List the MCP servers without starting them"},
 	Run: func(_ context.Context, e *Env, _ NoInput) (public.Servers, error) { return e.Servers().List() },
 	Text: func(w *printer.Writer, _ NoInput, out public.Servers) {
 		rows := [][]string{{"NAME", "WHOSE", "STATE", "TOOLS", "WHAT"}}
@@ -56,11 +56,11 @@ type AddServerInput struct {
 	URL          string   `json:"url,omitempty" help:"the address of a service"`
 	Env          Pairs    `json:"env,omitempty" help:"NAME=VALUE for a program; repeats"`
 	Header       Pairs    `json:"header,omitempty" help:"NAME=VALUE for a service; repeats"`
-	Root         []string `json:"root,omitempty" help:"a folder that a program may write; repeats"`
-	ClientID     string   `json:"client_id,omitempty" help:"how ramet is known at a service that registers no clients by itself"`
-	ClientSecret string   `json:"client_secret,omitempty" help:"the secret of such a client: name a variable, '$NAME'"`
-	CallbackPort int      `json:"callback_port,omitempty" help:"the loopback port of such a client's redirect (default any)"`
-	Timeout      string   `json:"timeout,omitempty" help:"the longest that a call may take, such as 90s (default 5m)"`
+	Root         []string `json:"root,omitempty" help:"a folder that the program may write to; repeats"`
+	ClientID     string   `json:"client_id,omitempty" help:"client ID, for a service without dynamic registration"`
+	ClientSecret string   `json:"client_secret,omitempty" help:"that client's secret, as the name of a variable: '$NAME'"`
+	CallbackPort int      `json:"callback_port,omitempty" help:"loopback port for that client's redirect (default any)"`
+	Timeout      string   `json:"timeout,omitempty" help:"timeout of a call, such as 90s (default 5m)"`
 }
 
 // ServerWritten names an MCP server that was written to the configuration, or removed from it.
@@ -76,11 +76,11 @@ func (s ServerWritten) Text(w *printer.Writer) { w.Line("MCP server %s %s %s", s
 // AddServer adds an MCP server to the configuration.
 var AddServer = Op[AddServerInput, ServerWritten]{
 	Doc: Doc{Name: "mcp add", Group: "mcp", Faces: CLI, OnHome: true, Persons: true, Summary: "Add an MCP server to your configuration",
-		Help: `Add an MCP server to your configuration: a program with its arguments, or with {url} a
-service. A program runs with the network, and writes a cache of its own and the folders
-that {root} names. Of the environment it gets the usual variables and those of {env}; a
-value can name another variable ({env} 'TOKEN=$MY_TOKEN'), so that no secret stands in
-the file. ramet mcp tools NAME asks it for its tools.`},
+		Help: `Add an MCP server to your configuration: a program with its arguments, or with {url} a service. A
+program can use the network, and can write to a cache of its own and to the folders given with
+{root}. Its environment has the usual variables and those given with {env}. A value can refer to
+another variable ({env} 'TOKEN=$MY_TOKEN'), so that no secret is stored in the file. To see its
+tools, use "ramet mcp tools NAME".`},
 	Run: func(ctx context.Context, e *Env, in AddServerInput) (out ServerWritten, err error) {
 		s := config.Server{Name: in.Name, URL: in.URL, Env: in.Env, Headers: in.Header, Roots: in.Root,
 			ClientID: in.ClientID, ClientSecret: in.ClientSecret, CallbackPort: in.CallbackPort, Timeout: in.Timeout}
@@ -110,7 +110,7 @@ type RemoveServerInput struct {
 
 // RemoveServer removes an MCP server from the configuration.
 var RemoveServer = Op[RemoveServerInput, ServerWritten]{
-	Doc: Doc{Name: "mcp rm", Group: "mcp", Faces: CLI, OnHome: true, Persons: true, Summary: "Take an MCP server out of your configuration"},
+	Doc: Doc{Name: "mcp rm", Group: "mcp", Faces: CLI, OnHome: true, Persons: true, Summary: "Remove an MCP server from your configuration"},
 	Run: func(ctx context.Context, e *Env, in RemoveServerInput) (out ServerWritten, err error) {
 		path, err := config.Path(e.Session.Getenv)
 		if err != nil {
@@ -137,9 +137,9 @@ var ListServerTools = Op[ServerToolsInput, public.ServerTools]{
 // AcceptServer accepts the tools of an MCP server as they are now.
 var AcceptServer = Op[ServerInput, public.ServerTools]{
 	Doc: Doc{Name: "mcp accept", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Accept the tools of an MCP server as they are now",
-		Help: `Rules that name your MCP server or one of its tools do not permit a tool that the server
-added or described otherwise since it was first asked. This accepts all its tools as they
-are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json") first.`},
+		Help: `Accept all tools of an MCP server as they are now, and list them. Rules for a server or a tool don't
+allow a tool that the server has added, or whose description it has changed, since it was first
+asked. Read the descriptions first: "ramet mcp tools SERVER --json".`},
 	Run: func(ctx context.Context, e *Env, in ServerInput) (public.ServerTools, error) {
 		return e.Servers().AcceptServer(ctx, string(in.Server))
 	},
@@ -174,7 +174,7 @@ type CallServerInput struct {
 
 // CallServer calls a tool of an MCP server.
 var CallServer = Op[CallServerInput, public.ServerCall]{
-	Doc: Doc{Name: "mcp call", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Call a tool of an MCP server yourself",
+	Doc: Doc{Name: "mcp call", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Call a tool of an MCP server",
 		Help: "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed."},
 	Run: func(ctx context.Context, e *Env, in CallServerInput) (out public.ServerCall, err error) {
 		given := "{}"
@@ -200,11 +200,11 @@ var CallServer = Op[CallServerInput, public.ServerCall]{
 
 // LogInServer logs in at an MCP server that is a service.
 var LogInServer = Op[ServerInput, public.ServerLogin]{
-	Doc: Doc{Name: "mcp login", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Log in at an MCP server that is a service",
-		Help: `Log in at a service (OAuth, with PKCE). ramet prints an address: open it in your browser, on
-this machine, and log in there; the browser comes back to ramet on the loopback. What the
-service gives is kept in ramet's home, for this address of this server alone, and is
-renewed as long as the service does so. "ramet mcp logout" forgets it.`},
+	Doc: Doc{Name: "mcp login", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Log in to an MCP server that is a service",
+		Help: `Log in to an MCP server that is a service (OAuth with PKCE). ramet prints an address: open it in a
+browser on this machine and log in. The browser returns to ramet on the loopback interface. The tokens
+are stored in ramet's home for this address of this server only, and are renewed while the service
+permits it. "ramet mcp logout" deletes them.`},
 	Run: func(ctx context.Context, e *Env, in ServerInput) (public.ServerLogin, error) {
 		return e.Servers().LoginServer(ctx, string(in.Server), func(address string) { e.Tell("open this address in your browser:\n" + address) })
 	},
@@ -215,7 +215,7 @@ renewed as long as the service does so. "ramet mcp logout" forgets it.`},
 
 // LogOutServer forgets a login at an MCP server.
 var LogOutServer = Op[ServerInput, public.ServerLogin]{
-	Doc: Doc{Name: "mcp logout", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Forget a login at an MCP server"},
+	Doc: Doc{Name: "mcp logout", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Delete the login for an MCP server"},
 	Run: func(_ context.Context, e *Env, in ServerInput) (public.ServerLogin, error) {
 		return e.Servers().LogoutServer(string(in.Server))
 	},
@@ -226,7 +226,7 @@ var LogOutServer = Op[ServerInput, public.ServerLogin]{
 
 // TokenInput names an agent.
 type TokenInput struct {
-	Agent AgentRef `json:"agent" arg:"AGENT" help:"the agent that the program becomes"`
+	Agent AgentRef `json:"agent" arg:"AGENT" help:"the agent that a client with the token acts as"`
 }
 
 // AgentToken is a token by which a program is an agent.
@@ -237,11 +237,11 @@ type AgentToken struct {
 
 // PrintToken returns a token by which a program is an agent.
 var PrintToken = Op[TokenInput, AgentToken]{
-	Doc: Doc{Name: "mcp token", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Print a token by which a program is that agent, over MCP",
-		Help: `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as
-bearer): a client that shows it is this agent, may act on the agent and on its subtree, and
-sends mail in its name. It opens nothing else. It is good while the agent lives and the
-token of ramet's home stays the same.`},
+	Doc: Doc{Name: "mcp token", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Print a token with which an MCP client acts as an agent",
+		Help: `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as a bearer
+token). A client with this token acts as the agent: it can act on the agent and its subtree, and
+sends mail in its name. It gives no other access. It is valid while the agent is alive and the
+token in ramet's home is unchanged.`},
 	Run: func(ctx context.Context, e *Env, in TokenInput) (out AgentToken, err error) {
 		a, err := e.Find(ctx, string(in.Agent))
 		if err != nil {

@@ -18,15 +18,14 @@ import (
 // ShowInput names an agent.
 type ShowInput struct {
 	Agent AgentRef `json:"agent" arg:"AGENT" help:"0, a name, a uuid or the beginning of one"`
-	Brief bool     `json:"brief,omitempty" faces:"-" default:"http=true" help:"what a list says of it, no more"`
+	Brief bool     `json:"brief,omitempty" faces:"-" default:"http=true" help:"only what a list shows"`
 }
 
 // Show shows one agent.
 var Show = Op[ShowInput, AgentDetails]{
 	Doc: Doc{Name: "show", Group: "agents", ID: "getAgent", Route: "GET /api/v1/agents/{ref=agent} 200", Faces: CLI | HTTP, Effect: Reads,
 		Summary: "Show one agent",
-		Help: `Show one agent: lineage, ranges, counts, model, folder, lease.
-Its state is that of ps, with all there is to say about it.`},
+		Help:    `Show one agent: lineage, message ranges, counts, model, folder, lease, and its state in full.`},
 	Run: showAgent, Text: writeDetails, Public: publicDetails,
 }
 

@@ -35,7 +35,7 @@ func (AgentKind) Refuse(word string) error {
 type ShowPromptInput struct {
 	Name  PromptName `json:"name,omitempty" arg:"NAME" help:"one of the texts"`
 	For   AgentKind  `json:"for,omitempty" default:"person" help:"audience: person, alone, worker or bare"`
-	Tools *string    `json:"tools,omitempty" help:"the tools of the agent, with commas between them"`
+	Tools *string    `json:"tools,omitempty" help:"the tools of the agent, separated by commas"`
 }
 
 // PromptText holds the texts that agents get first.

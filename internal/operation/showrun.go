@@ -21,9 +21,8 @@ type ShowRunInput struct {
 var ShowRun = Op[ShowRunInput, RunState]{
 	Doc: Doc{Name: "run show", Group: "run logs", ID: "getRunLog", Route: "GET /api/v1/run-logs/{run_id=id} 200", Faces: CLI | HTTP, Effect: Reads, OnRuns: true,
 		Summary: "Show the state of a run",
-		Help: `Show the state of a run, as its events give it. The snapshot in its folder is
-compared with them; if it differs, that is told, and the exit code is 5. --json
-prints the snapshot (its form: "ramet schema snapshot").`},
+		Help: `Show the state of a run, computed from its events. If the snapshot in its folder differs, this is
+reported and the exit code is 5. --json prints the snapshot (its schema: "ramet schema snapshot").`},
 	Run: func(ctx context.Context, e *Env, in ShowRunInput) (out RunState, err error) {
 		err = e.Runs.read(ctx, in.ID, func(r *rundir.Reader) error {
 			if out.Snapshot, err = r.Truth(ctx); err == nil {

@@ -12,19 +12,19 @@ import (
 // ListSkills lists the skills that agents can read.
 var ListSkills = Op[NoInput, public.Skills]{
 	Doc: Doc{Name: "skills", Group: "agents", Faces: CLI, Effect: Reads, Summary: "List the skills that agents can read",
-		Help: `List the skills that agents can read: SKILL.md files in .agents/skills and .claude/skills
-of the project, once you accepted them (ramet trust), of your home, and in skills beside
-your configuration. An agent is told their names and descriptions, and reads one with
-the tool skill. allowed-tools takes tools away until the turn ends, and adds none.`},
+		Help: `List the skills that agents can read: SKILL.md files in .agents/skills and .claude/skills of the
+project, once you have accepted them (ramet trust), and of your home folder, and in skills next to
+your configuration. An agent sees their names and descriptions, and reads one with the tool skill.
+allowed-tools restricts the tools until the turn ends; it never adds any.`},
 	Run:  func(_ context.Context, e *Env, _ NoInput) (public.Skills, error) { return e.Prompts().Skills() },
 	Text: func(w *printer.Writer, _ NoInput, out public.Skills) { writeSkills(w, out, false) },
 }
 
 // CheckSkills checks definitions against their format.
 var CheckSkills = Op[NoInput, public.Skills]{
-	Doc: Doc{Name: "skills check", Group: "agents", Faces: CLI, Effect: Reads, Summary: "Check the skills, and other definitions, against their format",
-		Help: `Check the skills, agents and commands that the user and the project define. Exit 1 if a
-file defines nothing.`},
+	Doc: Doc{Name: "skills check", Group: "agents", Faces: CLI, Effect: Reads, Summary: "Check skills, agents and commands for errors",
+		Help: `Check the skills, agents and commands that you and the project define. The exit code is 1 if a file
+defines none.`},
 	Run: func(_ context.Context, e *Env, _ NoInput) (public.Skills, error) {
 		out, err := e.Prompts().Skills()
 		if err == nil && len(out.Flaws) > 0 {

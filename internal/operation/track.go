@@ -157,16 +157,16 @@ var ListPlan = Op[PlanInput, TrackList]{
 // ShowActive shows the current entry of the ledger.
 var ShowActive = Op[NoInput, Tracked]{
 	Doc: Doc{Name: "track active", Group: "ledger", Faces: CLI, Effect: Reads, OnHome: true, Summary: "Show the current sub-agent",
-		Help: `Show the entry that current-agent-id.txt names, with its status; without that file the
-newest that is spawned. Exit code 3 if there is none.`},
+		Help: `Show the entry that current-agent-id.txt names, with its status; if there is no such file, the
+newest spawned one. The exit code is 3 if there is none.`},
 	Run: showTracked("active", func(v ledger.View, _ ledger.Judge) (ledger.Entry, bool) { return v.Active(v.Named) }),
 }
 
 // ShowInterrupted shows the newest entry of the ledger that can be resumed.
 var ShowInterrupted = Op[NoInput, Tracked]{
 	Doc: Doc{Name: "track interrupted", Group: "ledger", Faces: CLI, Effect: Reads, OnHome: true, Summary: "Show the newest sub-agent that can be resumed",
-		Help: `Show the newest entry that is interrupted, or spawned with an owner that is dead or a
-timeout that is over. Exit code 3 if there is none.`},
+		Help: `Show the newest entry that is interrupted, or that is spawned and has a dead owner or an expired
+timeout. The exit code is 3 if there is none.`},
 	Run: showTracked("interrupted", func(v ledger.View, judge ledger.Judge) (ledger.Entry, bool) { return v.Interrupted(judge) }),
 }
 
@@ -193,14 +193,14 @@ type TaskOptions struct {
 
 // StartOptions describe the start of a sub-agent.
 type StartOptions struct {
-	ID          *string  `json:"id,omitempty" help:"id (default: one is drawn)"`
+	ID          *string  `json:"id,omitempty" help:"id (default: random)"`
 	Description string   `json:"description,omitempty" help:"its task (default \"Execute plan NN: GROUP\")"`
-	Timeout     *float64 `json:"timeout,omitempty" help:"minutes that it may take"`
+	Timeout     *float64 `json:"timeout,omitempty" help:"time limit in minutes"`
 }
 
 // OwnerOption names the process that looks after a sub-agent.
 type OwnerOption struct {
-	OwnerPID *int `json:"owner_pid,omitempty" help:"process that looks after it: when that is dead, the sub-agent is gone"`
+	OwnerPID *int `json:"owner_pid,omitempty" help:"its owner process: when that is dead, so is the sub-agent"`
 }
 
 // Start returns the start of a sub-agent, with an id that is drawn if none is given.
@@ -235,9 +235,9 @@ type SpawnInput struct {
 // SpawnTracked registers a sub-agent.
 var SpawnTracked = Op[SpawnInput, Tracked]{
 	Doc: Doc{Name: "track spawn", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Register a sub-agent that is about to start; print its id",
-		Help: `Register a sub-agent before it starts, and print its id. When this fails, do not start
-it. The id is drawn here (or given with {id}); an id that is live is CONFLICT, exit 4.
-Without {owner_pid} its death goes unnoticed: then only {timeout} ends it.`},
+		Help: `Register a sub-agent before it starts, and print its id. If this fails, don't start it. The id is
+random unless given with {id}; an id that is in use is a CONFLICT, exit 4. Without {owner_pid},
+ramet can't notice its death, and only {timeout} ends it.`},
 	Run: func(ctx context.Context, e *Env, in SpawnInput) (out Tracked, err error) {
 		st, err := in.Start(TaskOptions{in.Type, in.Plan, in.Group}, in.OwnerOption)
 		if err != nil {
@@ -263,9 +263,9 @@ type ResumeTrackedInput struct {
 // ResumeTracked registers a sub-agent that continues an interrupted one.
 var ResumeTracked = Op[ResumeTrackedInput, Tracked]{
 	Doc: Doc{Name: "track resume", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Register a sub-agent that continues an interrupted one; print its id",
-		Help: `Mark ID as resumed and register a new sub-agent that continues it, with its type, plan
-and description. ID must be interrupted, or spawned with an owner that is dead or a
-timeout that is over; a completed or living one is ILLEGAL_TRANSITION, exit 4.`},
+		Help: `Mark ID as resumed and register a new sub-agent that continues it, with the same type, plan and
+description. ID must be interrupted, or spawned with a dead owner or an expired timeout. Otherwise
+the command fails with ILLEGAL_TRANSITION, exit 4.`},
 	Run: func(ctx context.Context, e *Env, in ResumeTrackedInput) (out Tracked, err error) {
 		st, err := in.Start(in.TaskOptions, in.OwnerOption)
 		if err != nil {
@@ -295,15 +295,15 @@ type RunTrackedInput struct {
 // RunTracked runs a command as a sub-agent. The command line does it: the command has its terminal and its signals.
 var RunTracked = Op[RunTrackedInput, Tracked]{
 	Doc: Doc{Name: "track run", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Run a command as a sub-agent, and record how it ended",
-		Help: `Register a sub-agent, run the command, record how it ended, and exit with its code:
-completed for 0, interrupted if a signal ended it or it ended after one, timeout if it
-took longer than {timeout} (it gets SIGTERM, and SIGKILL 5 s later; TIMEOUT, exit 1),
-failed for everything else. A command that a signal ended exits with 128 + its number.
+		Help: `Register a sub-agent, run a command, record how it ended, and exit with its exit code. The status is
+completed for 0; interrupted if a signal ended it, or if it ended after a signal; timeout if it took
+longer than {timeout} (then it gets SIGTERM, and SIGKILL after 5 s; TIMEOUT, exit 1); otherwise
+failed. If a signal ended the command, the exit code is 128 + its number.
 
-Signals are passed on; on a terminal, which sends Ctrl-C to both, only the others.
-ramet itself prints nothing. The command finds its id in RAMET_TRACK_ID, and the state
-folder in RAMET_TRACK_STATE. Type, plan and description default to the command's name,
-nothing, and the command line.`},
+Signals are passed on. On a terminal, Ctrl-C reaches the command directly and is not passed on.
+ramet itself prints nothing. The command finds its id in RAMET_TRACK_ID and the state folder in
+RAMET_TRACK_STATE. The defaults are: type, the name of the command; plan, none; description, the
+command line.`},
 	Run: func(context.Context, *Env, RunTrackedInput) (out Tracked, err error) {
 		return out, fault.New(fault.Usage, "only the command line runs commands")
 	},
@@ -312,7 +312,7 @@ nothing, and the command line.`},
 // MoveTrackedInput names an entry of the ledger that changes its status.
 type MoveTrackedInput struct {
 	ID     TrackedID `json:"id" arg:"ID" help:"of the sub-agent"`
-	Reason *string   `json:"reason,omitempty" help:"why, in words"`
+	Reason *string   `json:"reason,omitempty" help:"the reason"`
 }
 
 // The operations that record the end of a sub-agent.
@@ -326,7 +326,7 @@ var (
 // moveTracked returns the operation that takes an entry to another status.
 func moveTracked(verb string, to ledger.Status, summary string) Op[MoveTrackedInput, Tracked] {
 	return Op[MoveTrackedInput, Tracked]{
-		Doc: Doc{Name: "track " + verb, Group: "ledger", Faces: CLI, OnHome: true, Summary: summary, Help: summary + `. The same status twice changes nothing.
+		Doc: Doc{Name: "track " + verb, Group: "ledger", Faces: CLI, OnHome: true, Summary: summary, Help: summary + `. Setting the same status again changes nothing.
 
 It exits with 3 (NOT_FOUND), 4 (ILLEGAL_TRANSITION, which names the legal ones) or 6 (STORAGE_…).`},
 		Run: func(ctx context.Context, e *Env, in MoveTrackedInput) (out Tracked, err error) {
@@ -346,7 +346,7 @@ It exits with 3 (NOT_FOUND), 4 (ILLEGAL_TRANSITION, which names the legal ones) 
 
 // WatchTrackedInput chooses between one look and many.
 type WatchTrackedInput struct {
-	Once bool `json:"once,omitempty" help:"look once, then end"`
+	Once bool `json:"once,omitempty" help:"check once, then exit"`
 }
 
 // TrackedStream holds entries that are printed while they change.
@@ -362,10 +362,10 @@ const watchInterval = time.Second
 
 // WatchTracked marks sub-agents that are gone as interrupted.
 var WatchTracked = Op[WatchTrackedInput, TrackedStream]{
-	Doc: Doc{Name: "track watch", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Mark sub-agents whose owner is dead or whose time is over as interrupted",
-		Help: `Look once a second for spawned sub-agents whose owner is dead or whose timeout is over,
-mark them as interrupted, so that they can be resumed, and print each. It ends when it
-is stopped; {once} looks once.`},
+	Doc: Doc{Name: "track watch", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Mark sub-agents as interrupted when their owner dies or their time runs out",
+		Help: `Check once a second for spawned sub-agents with a dead owner or an expired timeout, mark them as
+interrupted, so that they can be resumed, and print each. It runs until it is stopped; {once} checks
+once.`},
 	Run: func(ctx context.Context, e *Env, in WatchTrackedInput) (out TrackedStream, err error) {
 		folder, err := e.Ledger(false)
 		if err != nil {
@@ -410,11 +410,11 @@ type LedgerRepair struct {
 
 // RecoverLedger repairs the files of the ledger.
 var RecoverLedger = Op[NoInput, LedgerRepair]{
-	Doc: Doc{Name: "track recover", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Make the two files of the ledger sound; say what was done",
-		Help: `Make the two files sound. A missing agent-history.json is made from the template. One
-that cannot be read is kept as agent-history.json.corrupt-TIME and made again from a
-whole temporary file, else from summaries/*-SUMMARY.md. A pointer to no entry is
-repaired. Every other command does the same first, when it meets damage.`},
+	Doc: Doc{Name: "track recover", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Repair the two files of the ledger",
+		Help: `Repair the two files of the ledger. A missing agent-history.json is created from the template. An
+unreadable one is kept as agent-history.json.corrupt-TIME and recovered from a complete temporary
+file, or else from summaries/*-SUMMARY.md. A pointer to a missing entry is corrected. All other
+commands do the same when they find damage.`},
 	Run: func(ctx context.Context, e *Env, _ NoInput) (out LedgerRepair, err error) {
 		folder, err := e.Ledger(true)
 		if err != nil {

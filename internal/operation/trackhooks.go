@@ -45,10 +45,10 @@ func (SettingsScope) Refuse(word string) error {
 // InstallHooksInput chooses the settings file that gets hooks.
 type InstallHooksInput struct {
 	Program HookedProgram `json:"program" arg:"claude-code" help:"the program"`
-	Scope   SettingsScope `json:"scope,omitempty" default:"local" help:"settings file: local, project or user"`
-	Print   bool          `json:"print,omitempty" help:"show the file as it would be, and write nothing"`
-	Yes     bool          `json:"yes,omitempty" short:"y" help:"do not ask"`
-	Timeout *float64      `json:"timeout,omitempty" default:"120" help:"minutes after which a sub-agent counts as gone (0: never)"`
+	Scope   SettingsScope `json:"scope,omitempty" default:"local" help:"the settings file: local, project or user"`
+	Print   bool          `json:"print,omitempty" help:"show the new file, and write nothing"`
+	Yes     bool          `json:"yes,omitempty" short:"y" help:"don't ask"`
+	Timeout *float64      `json:"timeout,omitempty" default:"120" help:"minutes after which a sub-agent is considered dead (0: never)"`
 }
 
 // InstalledHooks describes hooks in a settings file.
@@ -63,13 +63,13 @@ type InstalledHooks struct {
 
 // InstallHooks adds hooks to a settings file, which record sub-agents in the ledger.
 var InstallHooks = Op[InstallHooksInput, InstalledHooks]{
-	Doc: Doc{Name: "track install", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Let Claude Code's sub-agents land in the ledger",
-		Help: `Add hooks to a settings file of Claude Code, so that starts, stops and interrupts of its
-sub-agents land in the ledger of the project. What is in the file stays. ramet shows
-what it will write and asks first; {yes} does not ask, {print} only shows.
+	Doc: Doc{Name: "track install", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Record Claude Code's sub-agents in the ledger",
+		Help: `Add hooks to a settings file of Claude Code, so that starts, stops and interrupts of its sub-agents
+are recorded in the project's ledger. The rest of the file is preserved. ramet shows what it will
+write and asks first. {yes} doesn't ask; {print} only shows.
 
-{scope} says which file: local is .claude/settings.local.json of the project (yours,
-not for git), project is .claude/settings.json, user is that of your home.`},
+{scope} selects the file: local is .claude/settings.local.json of the project (yours, not for git),
+project is .claude/settings.json, and user is the one in your home folder.`},
 	Run: installHooks,
 	Text: func(w *printer.Writer, in InstallHooksInput, out InstalledHooks) {
 		switch {
@@ -134,8 +134,8 @@ type UninstalledHooks struct {
 
 // UninstallHooks removes what InstallHooks added.
 var UninstallHooks = Op[UninstallHooksInput, UninstalledHooks]{
-	Doc: Doc{Name: "track uninstall", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Take ramet's hooks out of Claude Code's settings",
-		Help: `Take out what "track install claude-code" added, and nothing else, from all settings files or from that of {scope}.`},
+	Doc: Doc{Name: "track uninstall", Group: "ledger", Faces: CLI, OnHome: true, Summary: "Remove ramet's hooks from Claude Code's settings",
+		Help: `Remove what "track install claude-code" added, and nothing else, from all settings files or from that of {scope}.`},
 	Run: func(_ context.Context, e *Env, in UninstallHooksInput) (UninstalledHooks, error) {
 		out := UninstalledHooks{Tool: in.Program, Paths: []string{}}
 		where := in.Scope.Words()

@@ -20,14 +20,14 @@ type NoInput struct{}
 var Trash = Op[NoInput, public.Trash]{
 	Doc: Doc{Name: "trash", Group: "files", ID: "listTrash", Route: "GET /api/v1/trash 200", Faces: CLI | HTTP | Slash, Effect: Reads,
 		Summary: "List, restore or delete files that ramet moved out of the way",
-		Help: `List what is in the trash of the workspace: its id, age and size, which act moved it there,
-whose files they were, and where it was.
+		Help: `List what is in the trash of the workspace: id, age and size, the act that moved it there, the owner
+of the files, and their path.
 
-ramet deletes no file of yours. Rewind, undo, restore, merge and the removal of worktrees move
-what they could not bring back to the trash: files over 50 MB, files that contain one of your
-keys, what is over the 1 GB that is kept at a time, files that a program has open for writing,
-and what git ignores. The trash is on the same file system as the files, so moving them takes
-no room; if it cannot be, the command refuses before it touches anything. Agents do not see it.`},
+ramet never deletes a file of yours. Rewind, undo, restore, merge and the removal of worktrees move
+files that can't be restored from history to the trash: files over 50 MB, files that contain one of
+your keys, what exceeds the limit of 1 GB, files that a program has open for writing, and ignored
+files. The trash is on the same file system as the files, so moving them takes no space. If a file
+can't be moved, the command refuses before it changes anything. Agents can't see the trash.`},
 	Run: func(ctx context.Context, e *Env, _ NoInput) (public.Trash, error) { return e.Care().ShowTrash(ctx) },
 	Text: func(w *printer.Writer, _ NoInput, out public.Trash) {
 		if len(out.Items) == 0 {
@@ -61,19 +61,19 @@ func writeTrash(w *printer.Writer, items []public.TrashItem) {
 
 // RestoreTrashInput chooses files in the trash.
 type RestoreTrashInput struct {
-	ID TrashRef `json:"id" arg:"ID|PATH" help:"an item, an act with all items that it moved, or the path where an item was"`
+	ID TrashRef `json:"id" arg:"ID|PATH" help:"an item, an act with everything that it moved, or the original path of an item"`
 	To Path     `json:"to,omitempty" faces:"cli" help:"restore to this path instead"`
 }
 
 // RestoreTrash moves files from the trash back.
 var RestoreTrash = Op[RestoreTrashInput, public.TrashRestores]{
 	Doc: Doc{Name: "trash restore", Group: "files", ID: "restoreTrash", Route: "POST /api/v1/trash/restore 200", Faces: CLI | HTTP,
-		Summary: "Move files from the trash back to where they were",
-		Help: `Move an item from the trash back to where it was, or to another path with {to}. An item has
-an id such as k3hxa7mq.2; k3hxa7mq means everything that the same act moved. A path means the
-item that was there. Nothing is overwritten: if something is there, the command refuses.
+		Summary: "Restore files from the trash",
+		Help: `Move an item from the trash back to its path, or to another one with {to}. An item has an id such as
+k3hxa7mq.2; k3hxa7mq means everything that the same act moved. You can also give the original path.
+Nothing is overwritten: if the path exists, the command refuses.
 
-"ramet undo" brings files back too, if it takes back the act that moved them.`},
+"ramet undo" restores files from the trash too, if it reverts the act that moved them.`},
 	Run: func(ctx context.Context, e *Env, in RestoreTrashInput) (public.TrashRestores, error) {
 		out, err := e.Care().RestoreTrash(ctx, string(in.ID), string(in.To))
 		if err != nil && len(out.Restored) > 0 {
@@ -90,11 +90,11 @@ item that was there. Nothing is overwritten: if something is there, the command 
 
 // EmptyTrashInput chooses files in the trash to delete.
 type EmptyTrashInput struct {
-	Older  *string `json:"older,omitempty" help:"what was moved there longer ago than this (36h, 30d), or before a date"`
-	Over   Size    `json:"over,omitempty" help:"what is larger than so many bytes (500MB, 2GB)"`
-	All    *bool   `json:"all,omitempty" faces:"http" default:"http=false" help:"everything; needed where {older} and {over} are not given"`
-	DryRun bool    `json:"dry_run,omitempty" alias:"plan" help:"only say what would be deleted"`
-	Yes    bool    `json:"yes,omitempty" short:"y" faces:"cli" default:"http=true" help:"do not ask"`
+	Older  *string `json:"older,omitempty" help:"only what was moved there before this age (36h, 30d) or date"`
+	Over   Size    `json:"over,omitempty" help:"only files larger than this (500MB, 2GB)"`
+	All    *bool   `json:"all,omitempty" faces:"http" default:"http=false" help:"everything; required without {older} and {over}"`
+	DryRun bool    `json:"dry_run,omitempty" alias:"plan" help:"only show what would be deleted"`
+	Yes    bool    `json:"yes,omitempty" short:"y" faces:"cli" default:"http=true" help:"don't ask"`
 }
 
 // Check implements Checker.
@@ -129,9 +129,9 @@ func (in *EmptyTrashInput) Decide(yes bool, _ any) error {
 var EmptyTrash = Op[EmptyTrashInput, public.TrashEmptied]{
 	Doc: Doc{Name: "trash empty", Group: "files", ID: "emptyTrash", Route: "POST /api/v1/trash/empty 200", Faces: CLI | HTTP, Effect: Destroys,
 		Summary: "Delete what is in the trash for good",
-		Help: `Delete what is in the trash for good: everything, or what was moved there longer ago than
-{older}, or is larger than {over}; with both, what is older and larger. It asks first; {yes} does
-not ask, and {dry_run} only says what would be deleted.`},
+		Help: `Delete the contents of the trash for good: everything, or what is older than {older} or larger than
+{over}; with both, what is older and larger. The command asks first. {yes} doesn't ask, and
+{dry_run} only shows what would be deleted.`},
 	Run:  emptyTrash,
 	Text: func(w *printer.Writer, _ EmptyTrashInput, out public.TrashEmptied) { writeEmptied(w, out) },
 	Ask: func(w *printer.Writer, plan public.TrashEmptied) string {

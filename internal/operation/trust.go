@@ -17,9 +17,9 @@ import (
 type TrustInput struct {
 	List   bool   `json:"list,omitempty" help:"only list"`
 	Yes    bool   `json:"yes,omitempty" help:"accept without asking"`
-	Accept string `json:"accept,omitempty" help:"accept without asking, if what would act has this digest"`
-	Revoke bool   `json:"revoke,omitempty" help:"end the trust"`
-	Seen   bool   `json:"seen,omitempty" faces:"-" help:"the person has seen the list"`
+	Accept string `json:"accept,omitempty" help:"accept without asking if the list has this digest"`
+	Revoke bool   `json:"revoke,omitempty" help:"withdraw what was accepted"`
+	Seen   bool   `json:"seen,omitempty" faces:"-" help:"the person has reviewed the list"`
 }
 
 // Undecided implements Confirmer.
@@ -39,18 +39,16 @@ func (in *TrustInput) Decide(yes bool, plan any) error {
 
 // ReviewTrust lists what acts in the project of a command, and accepts it.
 var ReviewTrust = Op[TrustInput, public.Trust]{
-	Doc: Doc{Name: "trust", Group: "settings", Faces: CLI, OnHome: true, OneOf: "list yes accept revoke", Summary: "Review what would act in this project, and accept it",
-		Help: `List the files of the current project that would act, and ask for each: its
-.ramet/config.toml, its instructions (AGENTS.override.md, AGENTS.md, CLAUDE.md, of
-all folders, with what they import), and programs that its git configuration names.
-For each: what it would do, how it differs from what you accepted before, and what in
-it cannot be seen.
+	Doc: Doc{Name: "trust", Group: "settings", Faces: CLI, OnHome: true, OneOf: "list yes accept revoke", Summary: "Review files of this project that take effect, and accept them",
+		Help: `List the files of the current project that take effect, and ask for each: its .ramet/config.toml, its
+instructions (AGENTS.override.md, AGENTS.md, CLAUDE.md of all folders, and what they import), and
+programs that its git configuration runs. Each is shown with its effect, how it differs from what you
+accepted before, and any invisible characters.
 
-What you accept is kept, and used in exactly these bytes until you accept a change;
-each turn tells you once that there is one. A link that leads out of the project is
-not followed.
+What you accept is stored, and used in exactly this version until you accept a change. Every turn
+reports once that there is a change. Links that lead out of the project are not followed.
 
-Without a terminal, {yes} accepts everything, and {accept} only what was listed
+Without a terminal, {yes} accepts everything, and {accept} accepts only what was listed
 (see "digest" in {list} --json).`},
 	Run: reviewTrust,
 	Text: func(w *printer.Writer, in TrustInput, d public.Trust) {

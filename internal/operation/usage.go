@@ -18,8 +18,8 @@ import (
 // UsageInput chooses calls of models, and how they are added up.
 type UsageInput struct {
 	By    *Grouping `json:"by,omitempty" help:"agent, subtree, model or day (default: agent)"`
-	Since *string   `json:"since,omitempty" help:"only calls since a date (2026-11-01), or of the last hours or days (36h, 7d)"`
-	Disk  bool      `json:"disk,omitempty" faces:"cli" help:"what the workspace takes of the disk"`
+	Since *string   `json:"since,omitempty" help:"only calls since a date (2026-11-01) or within an age (36h, 7d)"`
+	Disk  bool      `json:"disk,omitempty" faces:"cli" help:"show the disk space that the workspace uses"`
 }
 
 // Grouping is a way to add up calls.
@@ -46,15 +46,15 @@ func (in *UsageInput) Check() error {
 var Usage = Op[UsageInput, Used]{
 	Doc: Doc{Name: "usage", Aliases: "cost", Group: "models", ID: "getUsage", Route: "GET /api/v1/usage 200", Faces: CLI | HTTP | Slash, Effect: Reads,
 		Summary: "Show tokens and cost of model calls",
-		Help: `Add up the calls of models that agents made: how many, tokens read and written,
-tokens read from and put into caches, cost and time. Each call counts once, although
-forks share their histories. Of agents that other programs drive, what went through
-ramet's gateway counts, else what they report; both are shown.
+		Help: `Show the totals of model calls: number, tokens read and written, tokens read from and written to
+caches, cost and time. Every call counts once, even though forks share histories. For agents that
+other programs drive, what went through ramet's gateway counts; without it, what the program reports.
+Both are shown.
 
-{disk} shows instead what the workspace takes of the disk.
+{disk} shows the disk space that the workspace uses instead.
 
-{by} agent (default), subtree (each agent with everything below it), model, or day
-(UTC). {since} takes a date (2026-11-01) or an age (36h, 7d).`},
+{by} agent (default), subtree (every agent with its descendants), model, or day (UTC). {since} takes a
+date (2026-11-01) or an age (36h, 7d).`},
 	Run: addUpUsage,
 	Public: func(_ Face, out Used) any {
 		if out.disk != nil {

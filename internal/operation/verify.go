@@ -19,7 +19,7 @@ import (
 type VerifyInput struct {
 	Checkpoint string `json:"checkpoint,omitempty" faces:"cli" help:"file made by \"ramet checkpoint\""`
 	Source     Path   `json:"source,omitempty" faces:"cli" help:"the file that was imported"`
-	Key        string `json:"key,omitempty" faces:"cli" help:"verifier key of the signer (default: this home's key)"`
+	Key        string `json:"key,omitempty" faces:"cli" help:"public key of the signer (default: this home's key)"`
 }
 
 // Verify checks the whole workspace.
@@ -27,16 +27,15 @@ var Verify = Op[VerifyInput, Verified]{
 	Doc: Doc{Name: "verify", Group: "proof", Faces: CLI | MCP | Slash, Long: true, Effect: Reads,
 		Summary: "Check every link, commitment, blob and mail message",
 		Model:   "Check the whole workspace: every link, commitment, blob and mail message. The first damage is an error that says where it is.",
-		Help: `Check the whole workspace: every link, commitment, blob, letter and first entry,
-and every field of the registry that the histories vouch for. The first damage
-is reported with agent and message id, exit code 5.
+		Help: `Check the whole workspace: every link, commitment, blob, mail message and first entry, and every
+field of the registry that the histories record. The first damage is reported with agent and message
+id, exit code 5.
 
-Without {checkpoint} it cannot be seen that the newest entries were cut off, or
-all of it rewritten, by a program that can write the database: keep the output of
-"ramet checkpoint" somewhere else, and give it here.
+Without {checkpoint}, verify can't detect that a program with access to the database removed the newest
+entries or rewrote everything. Store the output of "ramet checkpoint" elsewhere, and pass it here.
 
-{source} FILE also shows that what was imported from that file (ramet import) is
-exactly what it says, entry by entry.`},
+{source} FILE also checks that what was imported from this file (ramet import) is exactly what the
+file contains, entry by entry.`},
 	Run: func(ctx context.Context, e *Env, in VerifyInput) (out Verified, err error) {
 		var heads []registry.Head
 		if in.Checkpoint != "" {

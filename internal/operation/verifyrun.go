@@ -14,26 +14,24 @@ import (
 // VerifyRunInput names a run, and what to check of it.
 type VerifyRunInput struct {
 	ID         RunID  `json:"id" arg:"ID" help:"of the run"`
-	LogOnly    bool   `json:"log-only,omitempty" faces:"cli" help:"leave out the files whose hashes are in the log"`
+	LogOnly    bool   `json:"log-only,omitempty" faces:"cli" help:"skip the files whose hashes are in the log"`
 	Prove      string `json:"prove,omitempty" faces:"cli" help:"event_id or number of an event to prove"`
-	Checkpoint Path   `json:"checkpoint,omitempty" faces:"cli" help:"a checkpoint of this run, kept elsewhere"`
-	Key        string `json:"key,omitempty" faces:"cli" help:"verifier key of its signer (default: this home's key)"`
+	Checkpoint Path   `json:"checkpoint,omitempty" faces:"cli" help:"a checkpoint of this run that was stored elsewhere"`
+	Key        string `json:"key,omitempty" faces:"cli" help:"public key of its signer (default: this home's key)"`
 }
 
 // VerifyRun checks a run.
 var VerifyRun = Op[VerifyRunInput, RunProof]{
 	Doc: Doc{Name: "run verify", Group: "run logs", ID: "verifyRunLog", Route: "GET /api/v1/run-logs/{run_id=id}/verify 200", Faces: CLI | HTTP, Effect: Reads, OnRuns: true,
-		Summary: "Check a run: the log's links, hashes and meaning, checkpoints, files",
-		Help: `Check every line of a run's log, the events' meaning, the snapshot, the signed
-checkpoints in the run's folder, and every file whose hash is in the log
-(ARTIFACT_CHANGED, exit 5; {log-only} leaves the files out). Files that
-"ramet gc --evidence" or "--artifacts" took away are counted as removed. A person who can
-write the folder can rewrite checkpoints too: keep one elsewhere and give it with
-{checkpoint}.
+		Summary: "Check a run: log, hashes, checkpoints, files",
+		Help: `Check every line of a run's log, the meaning of its events, the snapshot, the signed checkpoints in
+the run's folder, and every file whose hash is in the log (ARTIFACT_CHANGED, exit 5; {log-only}
+skips the files). Files that "ramet gc --evidence" or "--artifacts" deleted are counted as removed. A
+person who can write to the folder can also rewrite checkpoints: store one elsewhere, and pass it
+with {checkpoint}.
 
-{prove} EVENT also prints a proof that this line stands in the log, and with
-{checkpoint} one that the log only grew since, for a person who does not have the
-log (RFC 6962).`},
+{prove} EVENT also prints a proof that this line is in the log and, with {checkpoint}, a proof that
+the log has only grown since, for a person who doesn't have the log (RFC 6962).`},
 	Run: verifyRun, Text: writeRunProof,
 }
 

@@ -13,13 +13,13 @@ import (
 
 // WaitInput names agents or a mailbox to wait for.
 type WaitInput struct {
-	Handle  string     `json:"handle,omitempty" faces:"mcp" help:"of a call that was pending; alone"`
+	Handle  string     `json:"handle,omitempty" faces:"mcp" help:"handle of a pending call; no other arguments"`
 	Agents  []AgentRef `json:"agents,omitempty" arg:"AGENT" help:"agents to wait for; without any, mail for you"`
-	All     bool       `json:"all,omitempty" faces:"cli" help:"until all of them are idle"`
-	For     HowMany    `json:"for,omitempty" faces:"mcp" help:"any of them, as if absent, or all"`
-	Mail    AgentRef   `json:"mail,omitempty" faces:"cli" help:"mail for this agent ends the wait too"`
-	Timeout *Duration  `json:"timeout,omitempty" default:"10m0s mcp=45s" range:"mcp=0..45" help:"the longest that it may take"`
-	Strict  bool       `json:"strict,omitempty" faces:"-" default:"cli=true" help:"fail if nothing comes in time"`
+	All     bool       `json:"all,omitempty" faces:"cli" help:"wait for all of them"`
+	For     HowMany    `json:"for,omitempty" faces:"mcp" help:"any (default) or all of them"`
+	Mail    AgentRef   `json:"mail,omitempty" faces:"cli" help:"also stop waiting when this agent gets mail"`
+	Timeout *Duration  `json:"timeout,omitempty" default:"10m0s mcp=45s" range:"mcp=0..45" help:"timeout"`
+	Strict  bool       `json:"strict,omitempty" faces:"-" default:"cli=true" help:"fail on a timeout"`
 }
 
 // HowMany chooses between one of the agents and all of them.
@@ -45,12 +45,11 @@ func (in *WaitInput) Check() error {
 // Wait waits for agents, or for mail.
 var Wait = Op[WaitInput, public.Waited]{
 	Doc: Doc{Name: "wait", Group: "agents", Faces: CLI | MCP, Effect: Reads,
-		Summary: "Wait until agents have nothing to do, or mail arrives",
+		Summary: "Wait until agents are idle, or mail arrives",
 		Model:   "Wait until agents have nothing to do, or mail arrives, or a running call is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
-		Help: `Wait until one of the agents has nothing under way (with {all}: none of them has), or a
-letter lies unread in the mailbox of {mail}; without an agent, for a letter in your own
-mailbox if you are an agent, else in that of 0. Nothing is changed, and no letter is
-marked. Exit code 1 (TIMEOUT) if nothing came in time.`},
+		Help: `Wait until one of the agents is idle (with {all}: all of them), or until there is unread mail for
+{mail}. Without an agent, wait for mail to you if you are an agent, else to agent 0. Nothing is
+changed, and no mail is marked as read. The exit code is 1 (TIMEOUT) if the time runs out.`},
 	Run: wait,
 	Text: func(w *printer.Writer, _ WaitInput, out public.Waited) {
 		for _, a := range out.Agents {

@@ -17,8 +17,8 @@ import (
 var ListTrees = Op[NoInput, TreeList]{
 	Doc: Doc{Name: "worktree list", Group: "agents", Faces: CLI, Effect: Reads,
 		Summary: "List the worktrees of agents",
-		Help: `List the worktrees of agents: whose, its branch, whether something in it is not
-committed, how many commits its parent's folder has not, and where it is.`},
+		Help: `List the worktrees of agents: owner, branch, whether there are uncommitted changes, how many commits
+are not in the parent's folder, and path.`},
 	Run: func(ctx context.Context, e *Env, _ NoInput) (TreeList, error) {
 		out := TreeList{Trees: []TreeRow{}}
 		trees, err := e.Trees().List(ctx)
@@ -90,17 +90,16 @@ func writeTrees(w *printer.Writer, _ NoInput, l TreeList) {
 // RemoveTreeInput names the agent whose worktree is removed.
 type RemoveTreeInput struct {
 	Child AgentRef `json:"child" arg:"CHILD" help:"the agent that has the worktree"`
-	Force bool     `json:"force,omitempty" help:"also with changes that are not committed, which go to the trash, or commits that are merged nowhere, whose branch stays"`
+	Force bool     `json:"force,omitempty" help:"even with uncommitted changes, which are moved to the trash, or unmerged commits, whose branch is kept"`
 }
 
 // RemoveTree removes a worktree.
 var RemoveTree = Op[RemoveTreeInput, TreeRemoved]{
 	Doc: Doc{Name: "worktree rm", Group: "agents", Faces: CLI,
 		Summary: "Remove the worktree of an agent, and its branch",
-		Help: `Remove the worktree of an agent, and its branch. Refused (CONFLICT, exit 4) while
-it holds changes that are not committed, or commits that are merged nowhere. If it holds
-files that git does not have, ignored ones too, its folder is moved to the trash ("ramet
-trash"). The agent lives on, without a folder.`},
+		Help: `Remove the worktree of an agent and its branch. The command refuses (CONFLICT, exit 4) while there are
+uncommitted changes or unmerged commits. If there are files that git doesn't have, including ignored
+ones, the folder is moved to the trash ("ramet trash"). The agent lives on without a folder.`},
 	Run: func(ctx context.Context, e *Env, in RemoveTreeInput) (out TreeRemoved, err error) {
 		t, err := e.Trees().Find(ctx, "remove", string(in.Child))
 		if err != nil {

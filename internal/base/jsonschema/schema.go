@@ -241,7 +241,9 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 		if _, ok := s.find(ref); !ok {
 			return refuseAt(at, "%.80q leads nowhere", ref)
 		}
-		s.refs[ref] = s.refs[ref]
+		if _, known := s.refs[ref]; !known {
+			s.refs[ref] = false // what it leads to is read last
+		}
 	case "const":
 	default: // numbers
 		if n, ok := v.(json.Number); !ok || !isFinite(n) || counts[key] && (toDouble(n) < 0 || !isWhole(n)) || key == "multipleOf" && toDouble(n) <= 0 {

@@ -40,13 +40,13 @@ func killCommand(l *Line) *cobra.Command {
 	c := l.Command(&operation.Kill)
 	c.Long += `
 
-With --finished and no agent, those end that are done or have failed and below which
-no agent works, waits or was interrupted; they keep their state.
+With --finished instead of an agent, all agents end that are done or have failed and have no
+working, waiting or interrupted agent in their subtree. They keep their state.
 
-Killing the dead says since when it is dead and exits 0. Agent 0 cannot be
+Killing an agent that is already dead exits with 0 and shows when it ended. Agent 0 can't be
 killed.`
 	var finished bool
-	c.Flags().BoolVar(&finished, "finished", false, "all that are done or have failed")
+	c.Flags().BoolVar(&finished, "finished", false, "all agents that are done or have failed")
 	for _, flag := range []string{"cascade", "reason", "confirm"} {
 		c.MarkFlagsMutuallyExclusive("finished", flag)
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 func authCommand() *cobra.Command {
-	return parent("auth", "Store, list and remove API keys", `Keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), else from
+	return parent("auth", "Store, list and remove API keys", `Keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …) or from
 credentials.toml in ramet's home, which only you can read. A key is never printed,
-never part of a history, and never in the environment of a tool.`)
+never stored in a history, and never in the environment of a tool.`)
 }
 
 // maxSecret limits what is read of a secret.

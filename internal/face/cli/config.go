@@ -18,9 +18,9 @@ func configCommand(l *Line) *cobra.Command {
 }
 
 func promptCommand() *cobra.Command {
-	return parent("prompt", "Show the instructions that agents get first", `Agents are told a few texts before everything else. A file of the same name in the
-folder prompts beside your configuration (ramet config path) takes the place of one,
-such as prompts/base.md.`)
+	return parent("prompt", "Show the instructions that agents get first", `Show the prompts: the texts that every agent gets before the conversation. To replace
+one, put a file of the same name, such as prompts/base.md, next to your configuration
+file (ramet config path).`)
 }
 
 // ConfinedRules returns the note about rules that permit commands where these

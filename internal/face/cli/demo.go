@@ -23,10 +23,10 @@ func demoCommand(l *Line) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "A guided tour on a throw-away workspace",
-		Long: `A guided tour on a throw-away workspace: fork, mail, a question, a SIGKILL in the
-middle of the work and coming back, kill, verify, the page. On a terminal Enter continues after
-each chapter, q leaves, and it ends inside of ramet; elsewhere it is told without a stop. It
-needs nothing and leaves nothing.`,
+		Long: `Take a guided tour in a temporary workspace: fork, mail, a question, a SIGKILL in the
+middle of a command and the recovery, kill, verify, the page. On a terminal, Enter
+continues after each chapter, q quits, and the tour ends in ramet's own screen. Otherwise
+it runs without pauses. It needs no key, and removes everything it made.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			g := &guide{ctx: c.Context(), l: l, attended: l.Terminal && l.Password != nil && !l.JSON}

@@ -35,10 +35,10 @@ func doctorCommand(l *Line, p CarePorts) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the installation",
-		Long: `Check configuration, home folder, key, the background kernel, database (its engine's own check,
-version, durable write, clock), sandbox and git, and tell which program this is, where it is
-installed and what its platform lacks. Exit code 1 if something is wrong. "ramet verify"
-checks the histories themselves.`,
+		Long: `Check the configuration, home folder, key, background kernel, database (integrity, schema
+version, a durable write, clock), sandbox and git. Show which program this is, where it is
+installed, and what this platform does not support. The exit code is 1 if a check fails.
+To check the histories themselves, use "ramet verify".`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			out := examine(l, c.Context(), p)

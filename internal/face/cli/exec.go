@@ -29,26 +29,26 @@ type execInput struct {
 	Fork      bool                `json:"fork,omitempty" help:"run in a new child"`
 	Name      *string             `json:"name,omitempty" help:"with {fork}: a name for the child"`
 	At        id.Message          `json:"at,omitempty" help:"with {fork}: message id at which the child's context ends"`
-	Clean     bool                `json:"clean,omitempty" help:"with {fork} {worktree}: only what is committed"`
-	Worktree  bool                `json:"worktree,omitempty" help:"with {fork}: give the child files of its own, a git worktree and a branch"`
-	Role      operation.Role      `json:"role,omitempty" alias:"agent" help:"with {fork}: make the child by a definition of .agents/agents or .claude/agents"`
+	Clean     bool                `json:"clean,omitempty" help:"with {fork} {worktree}: only committed files"`
+	Worktree  bool                `json:"worktree,omitempty" help:"with {fork}: give the child its own git worktree and branch"`
+	Role      operation.Role      `json:"role,omitempty" alias:"agent" help:"with {fork}: use a definition in .agents/agents or .claude/agents"`
 	Fresh     bool                `json:"fresh,omitempty" help:"start with an empty context"`
 	Continue  bool                `json:"continue,omitempty" help:"continue without a new prompt"`
 	All       bool                `json:"all,omitempty" help:"with {continue}: continue everything that was interrupted"`
 	Resume    bool                `json:"resume,omitempty" help:"continue an interrupted task in a new child, forked where it stopped"`
 	Model     operation.Model     `json:"model,omitempty" help:"vendor/name of the model (see \"ramet models\")"`
 	Driver    operation.Driver    `json:"driver,omitempty" help:"let another program drive the agent from now on: claude, codex, … (see \"ramet drivers\"); {model} is its own word then"`
-	Effort    llm.Effort          `json:"effort,omitempty" help:"how hard the model thinks from now on"`
-	Schema    *string             `json:"schema,omitempty" help:"a file with a JSON Schema: the answer is JSON that fits it, or the command fails"`
+	Effort    llm.Effort          `json:"effort,omitempty" help:"reasoning effort from now on"`
+	Schema    *string             `json:"schema,omitempty" help:"a file with a JSON Schema: the answer is JSON that matches it, or the command fails"`
 	Search    bool                `json:"search,omitempty" help:"let the model search the web at its vendor, which charges for it"`
-	MaxCost   *string             `json:"max_cost,omitempty" help:"the most that this turn and its children may cost, in dollars"`
-	MaxTokens *int64              `json:"max_tokens,omitempty" help:"the most tokens that this turn and its children may use"`
-	Allow     []string            `json:"allow,omitempty" help:"permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)', 'mcp(SERVER)', 'fork(DRIVER)'; repeats"`
-	Images    []string            `json:"image,omitempty" help:"an image or a PDF that goes with the prompt; repeats. @FILE in the prompt does the same"`
-	Timeout   *operation.Duration `json:"timeout,omitempty" help:"the longest that it may take"`
-	NoWait    bool                `json:"no_wait,omitempty" help:"do not wait for the tasks of children"`
+	MaxCost   *string             `json:"max_cost,omitempty" help:"cost limit of this turn and its children, in dollars"`
+	MaxTokens *int64              `json:"max_tokens,omitempty" help:"token limit of this turn and its children"`
+	Allow     []string            `json:"allow,omitempty" help:"allow calls of a tool: bash, 'bash(go test *)', 'write(docs/**)', 'mcp(SERVER)', 'fork(DRIVER)'; repeats"`
+	Images    []string            `json:"image,omitempty" help:"attach an image or a PDF to the prompt; repeats. @FILE in the prompt does the same"`
+	Timeout   *operation.Duration `json:"timeout,omitempty" help:"timeout"`
+	NoWait    bool                `json:"no_wait,omitempty" help:"don't wait for the tasks of children"`
 	Cwd       string              `json:"cwd,omitempty" help:"the folder where tools work, instead of the agent's own"`
-	NoTools   bool                `json:"no_tools,omitempty" help:"without the tools that touch this machine"`
+	NoTools   bool                `json:"no_tools,omitempty" help:"without tools that access this machine"`
 }
 
 // execOperation describes the command, which the command line carries out itself.

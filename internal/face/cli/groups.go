@@ -20,8 +20,8 @@ func groups(e Env, l *Line) []group {
 	few := func(commands ...*cobra.Command) []*cobra.Command { return commands }
 	all := []group{
 		{"agents", "Agents:", few(execCommand(l), serveHTTPCommand(l, e.Servers), webCommand(l, e.Servers), acpCommand(l, e.Care.Version), forkAgentCommand(l),
-			parent("worktree", "List or remove the worktrees of agents", `Look after the git worktrees that "ramet fork --worktree" made. "ramet merge"
-brings the work in one back.`), killCommand(l), resumeCommand(e, l), serverCommand(e, l), serviceCommand(l), addAllProjects(e, l, l.Command(&operation.Ps)))},
+			parent("worktree", "List or remove the worktrees of agents", `List or remove the git worktrees that "ramet fork --worktree" made. To merge the work in
+one, use "ramet merge".`), killCommand(l), resumeCommand(e, l), serverCommand(e, l), serviceCommand(l), addAllProjects(e, l, l.Command(&operation.Ps)))},
 		{"history", "History:", nil},
 		{"files", "Files:", nil},
 		{"mail", "Mail:", few(mailCommand(l))},

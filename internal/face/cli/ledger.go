@@ -73,15 +73,15 @@ func (l *Line) completeTracked(c *cobra.Command, _ []string, _ string) (out []st
 
 func trackCommand(l *Line) *cobra.Command {
 	f := &trackFlags{}
-	c := parent("track", "The ledger of spawned sub-agents", `Keep account of every sub-agent that is spawned, by whatever program: who runs, who
-ended how, who was interrupted and can be resumed.
+	c := parent("track", "The ledger of spawned sub-agents", `Record every sub-agent that any program spawns: which are running, how the others ended,
+and which were interrupted and can be resumed.
 
-The ledger is two files in a state folder, agent-history.json and
-current-agent-id.txt, which other tools read and write too; what they add is kept.
-Each command first repairs what it finds damaged, and says so on standard error.
+The ledger is two files in a state folder, agent-history.json and current-agent-id.txt.
+Other tools read and write them too, and what they add is preserved. Every command first
+repairs damage that it finds, and reports it on standard error.
 
-spawned goes to completed, failed, timeout or interrupted; interrupted goes to
-resumed or failed; the others are final.`, hookCommand(l, f), runWithLedgerCommand(l))
+A spawned sub-agent becomes completed, failed, timeout or interrupted. An interrupted one
+becomes resumed or failed. The other states are final.`, hookCommand(l, f), runWithLedgerCommand(l))
 	c.PersistentFlags().StringVar(&f.state, "state", "", "state folder, such as .long-run (default .ramet of the project)")
 	f.flag = c.PersistentFlags().Lookup("state")
 	l.OpenLedger = func(make bool) (*ledger.Folder, error) {

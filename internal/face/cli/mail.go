@@ -13,8 +13,8 @@ func mailCommand(l *Line) *cobra.Command {
 	c.Short = "List an agent's mail, unread first, or delete some; marks nothing"
 	c.Long += `
 
---delete N takes letter N out of the lists; its text stays in the histories that have
-it, and --deleted lists it again.`
+--delete N removes message N from the list. Its text stays in the histories that contain it,
+and --deleted lists it.`
 	var gone []int
 	c.Flags().IntSliceVar(&gone, "delete", nil, "delete mail `N`; repeats")
 	list := c.RunE

@@ -50,16 +50,17 @@ func BeginMCP(l *Line, p MCPPorts) func(ctx context.Context, args ...string) (st
 }
 
 func mcpCommand(l *Line, p MCPPorts) *cobra.Command {
-	return parent("mcp", "Add MCP servers for agents, or serve ramet over MCP", `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
-stand in your configuration ([mcp.NAME]); those of a project in its .mcp.json, which
-counts once you accepted it (ramet trust). They start when a tool of theirs is called.
-A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) permit it,
-as long as your server describes the tool as it did when it was first asked. What is saved
-for a tool, and any rule for a project's server, names the tool's digest:
+	return parent("mcp", "Add MCP servers for agents, or serve ramet over MCP", `Add MCP servers, whose tools agents then see as SERVER__TOOL. Your own servers are in your
+configuration ([mcp.NAME]). Those of a project are in its .mcp.json, which is used once you
+have accepted it (ramet trust). A server starts when one of its tools is first called.
+
+Calls need approval, like commands. The rules mcp(SERVER) and mcp(SERVER__TOOL) allow them
+as long as your server describes the tool as it did the first time. Rules that you save for a
+tool, and all rules for a project's server, include the digest of the tool's description:
 mcp(SERVER__TOOL@DIGEST).
 
-ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
-the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.`, serveMCPCommand(l, p))
+ramet is an MCP server too: with "ramet mcp serve", agents of other programs can fork, prompt,
+mail and kill agents here. "ramet mcp install" adds it to the configuration of such a program.`, serveMCPCommand(l, p))
 }
 
 // tokenVariable holds the token of who asks, where it is another than who started us.
@@ -69,15 +70,15 @@ func serveMCPCommand(l *Line, p MCPPorts) *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Serve ramet's tools to another agent, on standard input and output",
-		Long: `Speak the Model Context Protocol on standard input and output: the tools ps, fork, prompt,
+		Long: `Serve the Model Context Protocol on standard input and output: the tools ps, fork, prompt,
 send, mail, read, wait, log, kill, track, run and verify, and agents, histories and runs
-as resources. Who asks is you, or the agent whose token is in RAMET_TOKEN (see "ramet
-mcp token"): that one may act on itself and on those below it.
+as resources. The client acts as you. If RAMET_TOKEN contains the token of an agent ("ramet
+mcp token"), it acts as that agent, which can act on itself and on its subtree.
 
-Agents run in the background kernel, which the command starts: they continue when the
-client closes. Calls that no rule or mode permits are asked about in a terminal or on the page.
+Agents run in the background kernel, which this command starts. They continue when the
+client closes. A call that no rule or mode allows needs approval in a terminal or on the page.
 
-"ramet serve" offers the same at /mcp.`,
+"ramet serve" offers the same tools at /mcp.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx := c.Context()

@@ -32,8 +32,8 @@ func verifyStoreCommand(l *Line) *cobra.Command {
 }
 
 func keyCommand(l *Line) *cobra.Command {
-	return l.command("key", "Print the public key of our checkpoints", `Print the verifier key for checkpoints signed in this home. It is made at first
-use; its private half stays in the home folder.`, 0, 0, func(context.Context, []string) (printer.Datum, error) {
+	return l.command("key", "Print the public key of our checkpoints", `Print the public key that verifies checkpoints signed in this home. The key pair is created
+on first use. The private key never leaves the home folder.`, 0, 0, func(context.Context, []string) (printer.Datum, error) {
 		key, err := l.SigningKey()
 		if err != nil {
 			return nil, err

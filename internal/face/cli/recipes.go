@@ -78,8 +78,8 @@ func (l recipes) Text(w *printer.Writer) {
 }
 
 func recipeCommand(l *Line) *cobra.Command {
-	c := l.command("recipe NAME|FILE", "Check a recipe and print it", `Print a recipe as YAML, to be read or to be the beginning of your own; it is checked
-first, and everything that is wrong with it is told with its line.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+	c := l.command("recipe NAME|FILE", "Check a recipe and print it", `Check a recipe and print it as YAML, to read it or to start your own from it. Every error is
+reported with its line.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
 		source, err := loadRecipe(args[0])
 		if err != nil {
 			return nil, err
@@ -123,9 +123,9 @@ func readRecipe(name string) ([]byte, error) {
 }
 
 func newCommand(l *Line) *cobra.Command {
-	c := l.command("new NAME", "Write a recipe to begin with into NAME.yaml", `Write a recipe with comments into the file NAME.yaml: agents change a repository, gates look
-at what they changed, and one pull request is opened. It can be carried out as it is. A file
-that is there stays what it is (exit 4).`, 1, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+	c := l.command("new NAME", "Write a recipe to begin with into NAME.yaml", `Write a commented recipe to NAME.yaml: agents change a repository, gates check the changes,
+and one pull request is opened. The recipe works as it is. An existing file is not overwritten
+(exit 4).`, 1, 1, func(_ context.Context, args []string) (printer.Datum, error) {
 		text, err := recipe.New(args[0])
 		if err != nil {
 			return nil, err

@@ -22,9 +22,9 @@ func resumeCommand(e Env, l *Line) *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume [PROJECT]",
 		Short: "Choose one of your projects and open the terminal there",
-		Long: `List the projects that have a workspace in ramet's home, the last used first, and open the
-terminal in the one that is chosen, or in the one that is named by its folder or workspace.
-Where there is no terminal, they are printed.`,
+		Long: `List the projects that have a workspace in ramet's home, most recently used first, and open the
+terminal in the one you select, or in PROJECT (a folder or a workspace). Without a terminal,
+the list is printed.`,
 		Args: CheckArguments(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			all, err := l.Projects(c.Context())

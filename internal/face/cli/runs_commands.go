@@ -23,9 +23,9 @@ func runsCommand(l *Line, p RunsPorts) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Orchestrated runs and their event logs",
-		Long: `Carry out a recipe with agents as workers: start, resume, cancel. Everything that a
-run does is in an append-only, hash-chained log: follow it, replay it, and prove that
-it was not changed. Any program, in any language, can use such a log as its own audit
+		Long: `Run recipes with agents as workers: start, resume, cancel. Everything that happens in a run
+is written to an append-only, hash-chained log. You can follow the log, replay it, and prove
+that it was not changed. Any program in any language can use such a log as its own audit
 trail: init, append, verify.`,
 		Args: UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },

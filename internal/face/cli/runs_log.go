@@ -47,7 +47,7 @@ func initCommand(l *Line, f *runFlags) *cobra.Command {
 		}
 		return madeRun(store, x), x.Close()
 	})
-	c.Flags().StringVar(&runID, "run-id", "", "id of the run (default: made of time and configuration)")
+	c.Flags().StringVar(&runID, "run-id", "", "id of the run (default: from time and configuration)")
 	c.Flags().StringVar(&config, "config", "", "configuration, YAML; copied (- reads standard input)")
 	return c
 }
@@ -74,8 +74,8 @@ func appendEventCommand(l *Line, f *runFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "append ID",
 		Short: "Add an event; print its id",
-		Long: `Add an event to a run's log: it is checked against the form of its type and the
-state of the run, linked, and on the disk when its id is printed.`,
+		Long: `Add an event to the log of a run. The event is checked against the schema of its type and the
+state of the run, and linked to the one before. When its id is printed, it is on disk.`,
 		Args: CheckArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if kind == "" {
@@ -128,8 +128,8 @@ func replayCommand(l *Line, f *runFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay ID",
 		Short: "Rebuild the snapshot from the events, without executing anything",
-		Long: `Replay all events, executing nothing, and write the snapshot. If the snapshot on the
-disk was not the replay of its own first events, it is kept beside, the difference
+		Long: `Replay all events without executing anything, and write the snapshot. If the snapshot on disk
+differs from a replay of the events it covers, it is kept next to the new one, the difference
 is shown, and the exit code is 5. --check writes nothing.`,
 		Args: CheckArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -141,7 +141,7 @@ is shown, and the exit code is 5. --check writes nothing.`,
 			return withSession(l, c, f, args[0], (*rundir.Store).OpenForReplay, func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
 		},
 	}
-	c.Flags().BoolVar(&check, "check", false, "compare only, write nothing")
+	c.Flags().BoolVar(&check, "check", false, "only compare, write nothing")
 	return c
 }
 
@@ -185,8 +185,8 @@ func replayRun(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) e
 }
 
 func importRunCommand(l *Line, f *runFlags) *cobra.Command {
-	return l.command("import FILE", "Make a run from an exported log", `Make a run from the NDJSON lines that "ramet run export" printed. All of it is
-verified first; the lines stay the same to the byte. - reads standard input.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+	return l.command("import FILE", "Make a run from an exported log", `Create a run from the NDJSON lines that "ramet run export" printed. Everything is verified
+first, and the lines are stored byte for byte. FILE - reads standard input.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
 		var data []byte
 		var err error
 		if args[0] == "-" {
@@ -216,8 +216,8 @@ func exportRunCommand(l *Line, f *runFlags) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use: "export ID", Short: "Write the log of a run as NDJSON", Args: CheckArguments(1, 1),
-		Long: `Write the log of a run to standard output, verified, one event a line, the same
-bytes whatever the log is kept in. The events of runs that it continues come first.`,
+		Long: `Verify the log of a run and write it to standard output, one event per line. The bytes are the
+same for every form of log. The events of runs that it continues come first.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if format != "ndjson" {
 				return fault.New(fault.Usage, "run export: unknown format %q", format).WithHint("use ndjson")

@@ -49,10 +49,10 @@ func planCommand(l *Line, f *runFlags, ports RunsPorts) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringArrayVar(&wishes.Redo, "redo", nil, "a work item to do again; may be repeated")
-	c.Flags().BoolVar(&wishes.Force, "force", false, "everything again")
+	c.Flags().StringArrayVar(&wishes.Redo, "redo", nil, "a work item to repeat; may be repeated")
+	c.Flags().BoolVar(&wishes.Force, "force", false, "repeat everything")
 	c.Flags().BoolVar(&wishes.FromFailed, "from-failed", false, "reopen a run that FAILED")
-	c.Flags().StringVar(&model, "model", "", "vendor/name of the model that the resume would have")
+	c.Flags().StringVar(&model, "model", "", "vendor/name of the model for the resume")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
 	return c
 }

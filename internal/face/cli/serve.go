@@ -67,14 +67,14 @@ func serveHTTPCommand(l *Line, p ServerPorts) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the page and the HTTP API until Ctrl-C",
-		Long: `Serve the page, the HTTP API and the telemetry of this project on loopback. The background
-kernel does it ("ramet server --help"): this command starts it, prints where the page is, and keeps
-the kernel until Ctrl-C. With --background it returns at once, and the kernel stays until
+		Long: `Serve the page, the HTTP API and the telemetry of this project on loopback. The background kernel
+does the work ("ramet server --help"): this command starts it, prints the address of the page, and
+keeps the kernel running until Ctrl-C. With --background it returns at once, and the kernel runs until
 "ramet server stop".
 
-All your projects are at the same address, each below /p/KEY. Every route but /health needs the token
-in $RAMET_HOME/token; ` + "`ramet web`" + ` prints a link to the page that works once. An address that other
-machines can reach needs --allow-remote, and the names they use, --host NAME.`,
+All your projects have the same address, each at its own path /p/KEY. Every route but /health needs the
+token in $RAMET_HOME/token; ` + "`ramet web`" + ` prints a link to the page that works once. To listen on an
+address that other machines can reach, give --allow-remote, and the names they use with --host NAME.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, h := range in.Hosts {
@@ -99,9 +99,9 @@ machines can reach needs --allow-remote, and the names they use, --host NAME.`,
 		},
 	}
 	c.Flags().StringVar(&in.Addr, "addr", "", "where to listen, HOST:PORT; port 0 takes a free one (default 127.0.0.1:8765)")
-	c.Flags().StringSliceVar(&in.Hosts, "host", nil, "a name by which it is reached, in addition to those of loopback; repeats")
-	c.Flags().BoolVar(&in.Remote, "allow-remote", false, "also listen where other machines can reach it; traffic is not encrypted")
-	c.Flags().BoolVar(&background, "background", false, "return when it answers; the kernel stays until it is stopped")
+	c.Flags().StringSliceVar(&in.Hosts, "host", nil, "a host name that clients use, in addition to those of loopback; repeats")
+	c.Flags().BoolVar(&in.Remote, "allow-remote", false, "allow addresses that other machines can reach; traffic is not encrypted")
+	c.Flags().BoolVar(&background, "background", false, "return once it is ready; the kernel runs until it is stopped")
 	return c
 }
 
@@ -126,8 +126,9 @@ func webCommand(l *Line, p ServerPorts) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "web",
 		Short: "Print a link to the page of this project; it works once",
-		Long: `Print a link that opens the page of this project in a browser, once and within two minutes.
-The background kernel is started if it does not run; it stays as long as the page is open.`,
+		Long: `Print a link that opens the page of this project in a browser. The link works once, for two
+minutes. If the background kernel isn't running, it is started; it stays as long as the page
+is open.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return l.servePage(c.Context(), p, in, func(out Served) {
@@ -150,16 +151,16 @@ func acpCommand(l *Line, about func() Version) *cobra.Command {
 	return &cobra.Command{
 		Use:   "acp",
 		Short: "Serve as the agent of an editor (Agent Client Protocol)",
-		Long: `Speak the Agent Client Protocol on standard input and output, for editors such as Zed,
-JetBrains IDEs and Neovim. A session is an agent of the workspace of its folder: a new
-one begins with an empty context, and any that lives can be loaded, resumed and forked;
-"ramet ps" and every other command see them. Closing a session stops its turn and leaves
-the agent.
+		Long: `Serve the Agent Client Protocol on standard input and output, for editors such as Zed,
+JetBrains IDEs and Neovim. A session is an agent in the workspace of the session's folder. A
+new one starts with an empty context; any living agent can be loaded, resumed and forked. The
+agents are ordinary ones: "ramet ps" and every other command show them. Closing a session stops
+its turn and keeps the agent.
 
-The editor's user is asked about calls that no rule permits, chooses mode, model and
-effort, and sees differences, plans and thoughts. MCP servers that the editor names are
-started confined. The agents run in the background kernel, which the command starts: they
-continue when the editor closes.
+In the editor you approve calls that no rule allows, choose mode, model and effort, and see
+diffs, plans and thinking. MCP servers that the editor configures are started in the sandbox.
+The agents run in the background kernel, which this command starts, and continue when the
+editor closes.
 
 In Zed's settings:
 

@@ -82,9 +82,9 @@ type HostedWorkspace struct {
 }
 
 func serverCommand(e Env, l *Line) *cobra.Command {
-	return parent("server", "The background kernel: status, stop, restart", `Agents that you start in the terminal run in a background kernel: one process
-for you on this machine. It starts when it is needed, holds all your projects, and continues when you close a
-terminal. It ends by itself ten minutes after the last agent, command, question and client is gone
+	return parent("server", "The background kernel: status, stop, restart", `Control the background kernel, in which your agents run: one process for you on this machine.
+It starts when it is needed, serves all your projects, and keeps running when you close a
+terminal. It exits ten minutes after the last agent, command, question and client is gone
 (ramet config set server_idle 1h).`,
 		serverStatusCommand(e, l),
 		changeServer(e, l, "start", "Start the background kernel, unless it runs", "start the background kernel", func(ctx context.Context, k BackgroundKernel, _ bool) error { return k.Start(ctx) }),
@@ -120,7 +120,7 @@ func changeServer(e Env, l *Line, use, short, what string, do func(ctx context.C
 		return nil, do(ctx, k, force)
 	})
 	if use != "start" {
-		c.Flags().BoolVar(&force, "force", false, "interrupt working agents; they can continue later")
+		c.Flags().BoolVar(&force, "force", false, "interrupt working agents; they can be resumed")
 	}
 	return c
 }

@@ -88,9 +88,9 @@ func launchdPlist(exe, home string) []byte {
 }
 
 func serviceCommand(l *Line) *cobra.Command {
-	return parent("service", "Start the background kernel at login: install, uninstall", `Write or remove the file by which systemd (Linux) or launchd (macOS) starts the background kernel
-when you log in and starts it again when it fails. It is the kernel that "ramet" starts on demand; with a
-service it stays until it is stopped.`,
+	return parent("service", "Start the background kernel at login: install, uninstall", `Write or remove the file with which systemd (Linux) or launchd (macOS) starts the background
+kernel when you log in, and restarts it when it fails. It is the same kernel that "ramet" starts
+on demand, but it doesn't exit when it is idle.`,
 		l.command("install", "Write the unit of systemd, or the property list of launchd", "", 0, 0, l.installService),
 		l.command("uninstall", "Remove the file that install wrote", "", 0, 0, l.uninstallService))
 }

@@ -19,22 +19,21 @@ func workerCommand(l *Line, p RunsPorts) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker --db postgres://…",
 		Short: "Work on items of runs from other hosts of the same database",
-		Long: `Take work items from the queues of a PostgreSQL database and do them, until stopped.
-Any number of hosts can do this; they share nothing but the database: an item brings its
-inputs and takes back what was made. A host that is killed or cut off loses its items to
-others, and what it says too late is refused.
+		Long: `Work on items from the queues of a PostgreSQL database until stopped. Any number of hosts can do this.
+They share nothing but the database: an item includes its inputs, and its results go back with it. If a
+host is killed or cut off, its items go to others, and its late results are refused.
 
-Commands run in the sandbox. Those with an external effect do not, and run only where
---external is given: anyone who can write the database could run any command here, with
-your rights. Without it such items wait for a host that has it, and "ramet run show" says so.
+Commands run in the sandbox, except those with an external effect, which run only with --external:
+anyone who can write to the database could then run any command here with your rights. Without it,
+such items wait for a host that has it, and "ramet run show" says so.
 
-With --orchestrate this host also takes up runs whose orchestrator is gone: it was not seen for
-a lease (15 s) and did not say that it leaves, as Ctrl-C does. Their logs are in the database,
-and so are copies of what they made; here they get a folder among the runs of this project.
-Whoever was only slow is refused from then on (FENCED). Runs that act outside are taken up only
-with --external, too. ` + "`ramet run resume ID`" + ` where a run was begun fetches what was made.
+With --orchestrate, this host also takes over runs whose orchestrator is gone, that is, was not seen
+for the time of a lease (15 s) and did not sign off, as Ctrl-C does. Their logs, and copies of what
+they made, are in the database; here they get a folder among the runs of this project. An orchestrator
+that was only slow is refused from then on (FENCED). Runs with external effects are taken over only
+with --external. ` + "`ramet run resume ID`" + ` on the host where a run was started fetches the results.
 
-The models' keys are those of this host. Ctrl-C gives back what is being done.`,
+Models are called with the keys of this host. Ctrl-C returns unfinished items to their queues.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if parallel < 1 || parallel > 1000 {
@@ -71,8 +70,8 @@ The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 	}
 	c.Flags().StringVar(&host, "host", "", "name of this host (default: its own, with the process number)")
 	c.Flags().StringSliceVar(&queues, "queues", []string{runner.Work}, "queues to take items from")
-	c.Flags().BoolVar(&external, "external", false, "also do what acts outside of runs, outside the sandbox")
-	c.Flags().BoolVar(&orchestrate, "orchestrate", false, "also take up runs whose orchestrator is gone")
-	c.Flags().IntVar(&parallel, "parallel", 4, "how many items at once")
+	c.Flags().BoolVar(&external, "external", false, "also run commands with external effects, outside the sandbox")
+	c.Flags().BoolVar(&orchestrate, "orchestrate", false, "also take over runs whose orchestrator is gone")
+	c.Flags().IntVar(&parallel, "parallel", 4, "number of concurrent items")
 	return c
 }

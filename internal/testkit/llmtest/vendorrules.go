@@ -400,9 +400,9 @@ func strictResponses(q map[string]any) error {
 	_, warm := q["temperature"]
 	switch {
 	case thinks && !reasons.MatchString(model):
-		return errors.New("Unsupported parameter: 'reasoning.effort' is not supported with this model")
+		return quoteVendor("Unsupported parameter: 'reasoning.effort' is not supported with this model")
 	case warm && reasons.MatchString(model):
-		return errors.New("Unsupported parameter: 'temperature' is not supported with this model")
+		return quoteVendor("Unsupported parameter: 'temperature' is not supported with this model")
 	case q["store"] != false:
 		return errors.New("it would be stored")
 	}
@@ -425,16 +425,16 @@ func strictChat(vendor string, q map[string]any) error {
 	form, _ := q["response_format"].(map[string]any)
 	switch {
 	case thinks && vendor == "openai-chat" && !reasons.MatchString(model):
-		return errors.New("Unrecognized request argument supplied: reasoning_effort")
+		return quoteVendor("Unrecognized request argument supplied: reasoning_effort")
 	case vendor == "deepseek" && form["type"] == "json_schema":
-		return errors.New("This response_format type is unavailable now")
+		return quoteVendor("This response_format type is unavailable now")
 	case vendor == "deepseek" && form != nil && !strings.Contains(strings.ToLower(fmt.Sprint(q["messages"])), "json"):
-		return errors.New("Prompt must contain the word 'json'")
+		return quoteVendor("Prompt must contain the word 'json'")
 	case (vendor == "ollama" || vendor == "vllm") && form != nil && q["tools"] != nil:
 		return errors.New("no tool could be called within this format")
 	}
 	if _, asked := q["prompt_cache_key"]; asked && vendor != "openai-chat" {
-		return errors.New("Unrecognized request argument supplied: prompt_cache_key")
+		return quoteVendor("Unrecognized request argument supplied: prompt_cache_key")
 	}
 	return nil
 }
@@ -452,11 +452,11 @@ func strictGemini(vendor string, q map[string]any) error {
 	thinking, _ := config["thinkingConfig"].(map[string]any)
 	switch {
 	case functions && search && vendor == "vertex":
-		return errors.New("Multiple tools are supported only when they are all search tools")
+		return quoteVendor("Multiple tools are supported only when they are all search tools")
 	case functions && search && calls["includeServerSideToolInvocations"] != true:
-		return errors.New("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling")
+		return quoteVendor("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling")
 	case functions && search && (mode["mode"] == nil || mode["mode"] == "AUTO"):
-		return errors.New("AUTO mode is not supported with built-in tools")
+		return quoteVendor("AUTO mode is not supported with built-in tools")
 	case !search && calls["includeServerSideToolInvocations"] != nil:
 		return errors.New("include_server_side_tool_invocations without a built-in tool")
 	case config["responseJsonSchema"] != nil && config["responseMimeType"] != "application/json":
@@ -494,3 +494,6 @@ func strictSchema(v any, closed bool, unknown ...string) error {
 	}
 	return nil
 }
+
+// quoteVendor returns an error with a message as the vendor writes it.
+func quoteVendor(message string) error { return errors.New(message) }
