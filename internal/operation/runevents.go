@@ -19,7 +19,7 @@ type RunEventsInput struct {
 	Follow bool   `json:"follow,omitempty" short:"f" faces:"cli" help:"continue as events are added, until the run is over"`
 	Type   string `json:"type,omitempty" faces:"cli" help:"only events of this type"`
 	After  int64  `json:"after,omitempty" faces:"http mcp" range:"0..9007199254740992" help:"how many to skip: next of the previous page"`
-	Limit  *int64 `json:"limit,omitempty" faces:"http mcp" default:"http=100 mcp=50" range:"1..1000" help:"1 to 1000 (default: 100)"`
+	Limit  *int64 `json:"limit,omitempty" faces:"http mcp" default:"http=100 mcp=50" range:"1..1000" help:"limit, 1 to 1000"`
 }
 
 // ReadRunEvents reads the events of a run: all of them while they are printed, or one page.

@@ -12,13 +12,13 @@ import (
 type SearchInput struct {
 	Words string   `json:"q" arg:"WORDS" help:"the words, ignoring case"`
 	Agent AgentRef `json:"agent,omitempty" help:"only in the history of this agent, including inherited messages: 0, a name, a uuid or the beginning of one"`
-	Limit *int64   `json:"limit,omitempty" short:"n" default:"100" range:"1..1000" help:"1 to 1000 (default: 100)"`
+	Limit *int64   `json:"limit,omitempty" short:"n" default:"100" range:"1..1000" help:"limit, 1 to 1000"`
 }
 
 // Search finds messages.
 var Search = Op[SearchInput, public.Search]{
 	Doc: Doc{Name: "search", Group: "agents", ID: "searchMessages", Route: "GET /api/v1/search 200", Faces: CLI | HTTP, Effect: Reads,
-		Summary: "Search messages, newest first"},
+		Summary: "Find messages that contain words, newest first"},
 	Run: func(ctx context.Context, e *Env, in SearchInput) (public.Search, error) {
 		ask := session.Search{Words: in.Words, Limit: int(*in.Limit)}
 		if in.Agent != "" {
