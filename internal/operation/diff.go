@@ -38,7 +38,7 @@ func (in *DiffInput) Check() error {
 var Diff = Op[DiffInput, public.FileChanges]{
 	Doc: Doc{Name: "diff", Group: "files", ID: "diffFiles", Route: "GET /api/v1/agents/{ref=agent}/diff 200", Faces: CLI | HTTP | Slash, Effect: Reads,
 		Summary: "Show how an agent's files changed",
-		Help: `Show how the files of an agent's folder changed, whoever changed them: since the agent's last
+		Help: `Show how the files of an agent's folder changed, by the agent or by others: since the agent's last
 turn began; with one ID, since that message was written; with two, between them.`},
 	Run: diff,
 	Public: func(f Face, out public.FileChanges) any {
