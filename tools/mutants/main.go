@@ -126,6 +126,9 @@ const (
 	soon     = patience / 3
 )
 
+// passing holds the runs of tests that passed without a mutant. Only those can kill one.
+var passing = map[string]bool{}
+
 // judge runs the tests of m's package on m, then those of its judges until one fails.
 func judge(root string, m mutant, judges [][]string) (verdict, string, error) {
 	dir, err := os.MkdirTemp("", "mutant")
@@ -175,6 +178,12 @@ func judge(root string, m mutant, judges [][]string) (verdict, string, error) {
 			if unchanged, _, err := goTool("", all...); err == nil && unchanged == alive && time.Since(begun) < soon {
 				v = dead
 			}
+		} else if v == dead && err == nil && !passing[root+strings.Join(all, " ")] {
+			unchanged, out, err := goTool("", all...)
+			if err != nil || unchanged != alive {
+				return 0, "", errors.Join(err, fmt.Errorf("go %s fails without a mutant:\n%s", strings.Join(all, " "), out))
+			}
+			passing[root+strings.Join(all, " ")] = true
 		}
 		if err != nil || v != alive {
 			return v, out, err

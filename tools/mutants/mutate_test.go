@@ -74,6 +74,17 @@ func TestJudge(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(root, "internal/p/p.go")); err != nil || string(text) != source {
 		t.Errorf("the checkout has %q, %v", text, err)
 	}
+
+	// Tests that fail anyway kill no mutant.
+	fails := "package p\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Fatal() }\n"
+	if err := os.WriteFile(filepath.Join(root, "internal/p/fails_test.go"), []byte(fails), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clear(passing)
+	m := mutant{file: "internal/p/p.go", line: 3, start: at, end: at + 1, after: ">", source: []byte(source)}
+	if got, _, err := judge(root, m, nil); err == nil || !strings.Contains(err.Error(), "fails without a mutant") {
+		t.Errorf("verdict %v, %v", got, err)
+	}
 }
 
 // The lists name packages and mutants of this checkout: one that is moved or changed must not be forgotten there.

@@ -86,7 +86,7 @@ func (l *Line) refuseConfined(c *cobra.Command) error {
 	if !refused {
 		return nil
 	}
-	return fault.New(fault.Denied, "%s: a confined command of an agent can do what the agent's MCP tools can do", name).
+	return fault.New(fault.Denied, "%s: a command in the sandbox can do only what the agent's MCP tools can do", name).
 		WithHint("run it outside of the sandbox, and say why")
 }
 
