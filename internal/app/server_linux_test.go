@@ -19,6 +19,7 @@ import (
 
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/probe"
 )
@@ -151,7 +152,14 @@ func TestTheUmaskIsTheClients(t *testing.T) {
 	}
 	calls := `"steps": [{"call": "bash", "args": {"command": "touch free; mkdir by", "outside": "to see"}}, {"call": "bash", "args": {"command": "touch confined"}}, ` +
 		`{"call": "write", "args": {"path": "made/on/way", "content": "text"}}]}`
-	w.script(`{"when": "of 0002", `+calls, `{"when": "of 0027", `+calls, `{"when": "of 0077", `+calls, `{"repeat": true, "steps": [{"text": "done"}]}`)
+	forks := func(umask string) string {
+		return `{"when": "child of ` + umask + `", "steps": [{"call": "fork", "args": {"prompt": "rest", "name": "made-` + umask + `", "worktree": true}}]}`
+	}
+	testkit.WriteFile(t, filepath.Join(w.project, "tracked"), "text")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "tracked"}, {"commit", "-q", "-m", "one"}} {
+		testkit.Git(t, w.project, args...)
+	}
+	w.script(forks("0002"), forks("0027"), forks("0077"), `{"when": "of 0002", `+calls, `{"when": "of 0027", `+calls, `{"when": "of 0077", `+calls, `{"repeat": true, "steps": [{"text": "done"}]}`)
 	under("0077", "mode", "0", "box")
 	under("0077", "server", "start")
 	for umask, want := range map[string][2]os.FileMode{"0002": {0o664, 0o775}, "0027": {0o640, 0o750}, "0077": {0o600, 0o700}} {
@@ -167,6 +175,18 @@ func TestTheUmaskIsTheClients(t *testing.T) {
 		}
 		for _, name := range []string{"free", "confined", "by", "made"} {
 			os.RemoveAll(filepath.Join(w.project, name))
+		}
+		// git makes the files of a worktree: for a command, and in a turn.
+		under(umask, "fork", "--worktree", "--name", "by-"+umask)
+		under(umask, "exec", "--no-wait", "--fork", "--name", "of-"+umask, "--allow", "fork", "child of "+umask)
+		for _, name := range []string{"by-" + umask, "made-" + umask} {
+			var made struct{ Cwd string }
+			if err := json.Unmarshal([]byte(w.ramet("show", name, "--json")), &made); err != nil {
+				t.Fatal(err)
+			}
+			if info, err := os.Stat(filepath.Join(made.Cwd, "tracked")); err != nil || info.Mode().Perm() != want[0] {
+				t.Errorf("umask %s: in the worktree of %s: %v %v", umask, name, info, err)
+			}
 		}
 	}
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.server().PID), "status"))

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/launch"
 )
 
 // Environment is the part of a client's environment that the turns which it asks for use: the variables
@@ -61,6 +62,14 @@ func (e *environments) tell() {
 		close(e.changed)
 		e.changed = nil
 	}
+}
+
+// WithUmask returns a context in which git makes files with the umask of the environment; e may be nil.
+func (e *Environment) WithUmask(ctx context.Context) context.Context {
+	if e == nil {
+		return ctx
+	}
+	return launch.WithUmask(ctx, e.Umask)
 }
 
 // Lend lets the turns of an agent, and of those forked below it from now on, use a client's environment; nil changes nothing.

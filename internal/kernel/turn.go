@@ -29,6 +29,7 @@ func (p *agentProcess) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		return loop.Outcome{}, err
 	}
 	defer p.release(ctx)
+	ctx = k.EnvironmentOf(ctx, a).WithUmask(ctx)
 	claim := agent.Held(k.Owner, a.Lease.Epoch)
 	if j.began = time.Now(); j.task && j.owed == "" {
 		if up, ok, err := k.addressee(ctx, a, j.reply); err == nil && ok {

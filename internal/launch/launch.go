@@ -138,7 +138,25 @@ func Command(ctx context.Context, p Program) (*exec.Cmd, error) {
 			return nil, cmd.Err
 		}
 	}
+	if c.Umask != "" && runtime.GOOS != "windows" { // as no thread of this process can have one of its own
+		cmd.Args = append([]string{"sh", "-c", `umask "$0" && exec "$@"`, c.Umask, cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
+	}
 	return cmd, nil
+}
+
+type umaskKey struct{}
+
+// WithUmask returns a context for work that a client of another process asks for: the files that git makes for it have
+// the client's umask, in octal. Empty: that of this process.
+func WithUmask(ctx context.Context, umask string) context.Context {
+	return context.WithValue(ctx, umaskKey{}, umask)
+}
+
+// UmaskOf returns the umask of WithUmask; empty: there is none.
+func UmaskOf(ctx context.Context) string {
+	umask, _ := ctx.Value(umaskKey{}).(string)
+	return umask
 }
 
 // prepare decides folder, environment and refusal.

@@ -61,7 +61,7 @@ func serveCall(open OpenFor, function any) http.HandlerFunc {
 		in, err := readRequest[[]json.RawMessage](w, r)
 		var out response[any]
 		if err == nil {
-			out.Output, err = invoke(r.Context(), open(in.Environment), reflect.ValueOf(function), in.Input)
+			out.Output, err = invoke(in.Environment.WithUmask(r.Context()), open(in.Environment), reflect.ValueOf(function), in.Input)
 		}
 		out.Error = public.FormatError(err)
 		_ = public.Encoder(w).Encode(out) // a client that is gone needs no answer

@@ -103,7 +103,8 @@ func (c Command) Run(ctx context.Context, args ...string) (string, error) {
 		all = append(all, alone...)
 	}
 	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Git, Project: c.Dir, Command: sandbox.Command{
-		Args: slices.Concat([]string{"git"}, all, args), Env: append(environment(os.Environ(), c.User, c.Allow), c.Env...)}})
+		Args: slices.Concat([]string{"git"}, all, args), Umask: launch.UmaskOf(ctx),
+		Env: append(environment(os.Environ(), c.User, c.Allow), c.Env...)}})
 	if fault.Is(err, fault.NotFound) {
 		return "", fault.New(fault.NotFound, "git is not installed, or not in PATH").WithHint("install git")
 	}

@@ -51,7 +51,7 @@ type clientKey struct{}
 // WithClient returns a context for what a client of the background kernel asks for: its turns use the client's
 // environment.
 func WithClient(ctx context.Context, e *kernel.Environment) context.Context {
-	return context.WithValue(ctx, clientKey{}, e)
+	return context.WithValue(e.WithUmask(ctx), clientKey{}, e)
 }
 
 // clientOf returns the environment of the client that asks; nil: there is none.
