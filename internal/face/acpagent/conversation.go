@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -15,6 +16,7 @@ import (
 	"ramet/internal/core/config"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/session"
+	"ramet/internal/turn/loop"
 )
 
 // conversation is a session that is open: an agent, and what the editor chose for it.
@@ -201,4 +203,105 @@ func (c *conversation) alive() error {
 		return unknown(c.id())
 	}
 	return nil
+}
+
+// happenings remember what was told, for those who have to come after it.
+type happenings struct {
+	mu      sync.Mutex
+	ended   map[int64]bool  // turns
+	called  map[string]bool // calls that the editor knows
+	changed chan struct{}   // closed at the next change
+}
+
+// mostRemembered bounds both: who waits does so at once.
+const mostRemembered = 4096
+
+func (h *happenings) note(change func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.ended) > mostRemembered {
+		clear(h.ended)
+	}
+	if len(h.called) > mostRemembered {
+		clear(h.called)
+	}
+	change()
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// patience limits the wait for events that were published already.
+const patience = 10 * time.Second
+
+func (h *happenings) wait(turn int64) { h.until(func() bool { return h.ended[turn] }) }
+
+func (h *happenings) known(call string) { h.until(func() bool { return h.called[call] }) }
+
+func (h *happenings) until(is func() bool) {
+	late := time.After(patience)
+	for {
+		h.mu.Lock()
+		yes, changed := is(), h.changed
+		h.mu.Unlock()
+		if yes {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			return
+		}
+	}
+}
+
+// follow tells the editor what agents of its sessions do, also where nobody prompted them here:
+// a letter may have woken them.
+func (d *desk) follow(ctx context.Context) {
+	seen, _ := d.Kernel.Events.Subscribe(ctx)
+	for e := range seen {
+		d.happened(e)
+	}
+}
+
+func (d *desk) happened(e loop.Event) {
+	if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
+		d.happen.note(func() { d.happen.ended[e.Turn] = true })
+		return // it did not begin; another kernel is asked for it
+	}
+	if c := d.server.of(e.Agent); c != nil {
+		c.show(e)
+	}
+	if e.Type == loop.TurnEnded {
+		d.happen.note(func() { d.happen.ended[e.Turn] = true })
+	}
+}
+
+// tellCommands tells which commands the user and the project define, and the program that drives
+// the agent.
+func (c *conversation) tellCommands(ctx context.Context) {
+	all := []sdk.AvailableCommand{}
+	defined := c.Prompts().Defined()
+	if a, err := c.Store.Agent(ctx, c.agent); err == nil {
+		defined = append(defined[:len(defined):len(defined)], c.Programs().ProgramCommands(a)...)
+	}
+	for _, d := range defined {
+		one := sdk.AvailableCommand{Name: d.Name, Description: d.Description}
+		if d.Hint != "" {
+			one.Input = &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: d.Hint}}
+		}
+		all = append(all, one)
+	}
+	if len(all) > 0 {
+		c.tell(sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: all}})
+	}
+}
+
+func (c *conversation) tellTitle(ctx context.Context) {
+	a, err := c.Store.Agent(ctx, c.agent)
+	if err != nil {
+		return
+	}
+	if one, err := c.info(ctx, a); err == nil {
+		c.tell(sdk.SessionUpdate{SessionInfoUpdate: &sdk.SessionSessionInfoUpdate{SessionUpdate: "session_info_update", Title: one.Title, UpdatedAt: one.UpdatedAt}})
+	}
 }

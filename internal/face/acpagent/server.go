@@ -1,8 +1,33 @@
+// Package acpagent is ramet as the agent of an editor that speaks the Agent Client Protocol:
+// JSON-RPC, a message a line, on standard input and output.
+//
+// A session of the editor is an agent. A new one is a child of agent 0 with a context of its
+// own; load and resume take up any agent that lives, fork forks it, list lists them, and
+// close stops its turn and lets go of it: the agent stays, until somebody kills it.
+//
+// # Promises
+//
+//   - Nothing but whole messages is written to the output.
+//   - Bad input never ends the line and changes nothing: what is no message, is too long,
+//     asks for what there is not, or names what nobody knows, is answered with an error.
+//   - What is asked on a session is heard in the order in which it was said: a cancel behind
+//     a prompt stops that prompt, however early it comes.
+//   - A prompt is answered when its turn is over, behind everything that the turn told. When
+//     it was cancelled, nothing of it runs then.
+//   - A call that no rule permits is asked of the editor's user with every choice that other
+//     faces have. While nobody answers the call waits; where nobody can, it is refused.
+//   - A replay tells the past, and adds nothing to it.
+//   - When the input ends, turns of this process end, and so does everything that they
+//     started. Turns in a server ("ramet serve") go on.
+//   - Servers that the editor lends are started confined, as those of the user's own
+//     configuration, for the agent of their session and those below it, and end with this
+//     process. Nothing of them is kept.
 package acpagent
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -13,6 +38,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/driver/acp"
+	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/permit"
 )
@@ -306,3 +332,68 @@ func unknown(is sdk.SessionId) error {
 }
 
 var _ permit.Asker = asker{}
+
+// cancelRequest is the notification by which any request is taken back.
+const cancelRequest = "$/cancel_request"
+
+// begun is a context for answering a request, which ends when the request is taken back.
+func (s *Server) begun(m acp.Message) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered[string(m.ID)] = cancel
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.answered, string(m.ID))
+		s.mu.Unlock()
+		cancel()
+	}
+}
+
+// takeBack ends a request that is being answered: a prompt is cancelled.
+func (s *Server) takeBack(m acp.Message) {
+	var p struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil {
+		return
+	}
+	s.mu.Lock()
+	cancel := s.answered[string(p.ID)]
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// Codes of JSON-RPC, and those that the protocol adds.
+const (
+	codeAuth     = -32000
+	codeNotFound = -32002
+	codeParams   = -32602
+	codeInternal = -32603
+)
+
+// failure is an error as the editor is told of it: in words, with what to do, and with our own
+// code beside it.
+func failure(err error) *sdk.RequestError {
+	var r *sdk.RequestError
+	if errors.As(err, &r) {
+		return r
+	}
+	e := public.FormatError(err)
+	code := codeInternal
+	switch e.Code {
+	case fault.ProviderAuth:
+		code = codeAuth
+	case fault.NotFound:
+		code = codeNotFound
+	case fault.Usage, fault.InvalidField, fault.InvalidText, fault.InvalidName:
+		code = codeParams
+	}
+	said := e.Message
+	if e.Hint != "" {
+		said += ": " + e.Hint
+	}
+	return &sdk.RequestError{Code: code, Message: said, Data: e}
+}

@@ -3,14 +3,23 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
+	"ramet/internal/core/history"
+	"ramet/internal/core/trust"
 	"ramet/internal/face/acpagent"
 	"ramet/internal/kernel"
 	"ramet/internal/ledger"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/run/rundir"
 )
@@ -196,4 +205,250 @@ func openAt(ctx context.Context, l *Line, dir string, k session.Kernel) (w *sess
 		return nil, false, nil, err
 	}
 	return w, false, closed, nil
+}
+
+// MCPPorts holds the dependencies of ramet as an MCP server.
+type MCPPorts struct {
+	// Serve serves one client until it closes its side.
+	Serve func(context.Context, MCPService) error
+	// Again carries out a command line of ramet in a process of its own.
+	Again func(ctx context.Context, dir string, args ...string) (string, error)
+}
+
+// MCPService is one client of ramet as an MCP server, on standard input and output.
+type MCPService struct {
+	Workspace *session.Workspace
+	Runs      *rundir.Store
+	Begin     Command // carries out a command line in a process of its own
+	User      string
+	By        id.Agent // whose token the client has; empty: the user's
+	In        io.Reader
+	Out       io.Writer
+	Stays     bool // the kernel, and with it what the client began
+}
+
+// BeginMCP carries out command lines in processes of their own, on the workspace of l.
+func BeginMCP(l *Line, p MCPPorts) func(ctx context.Context, args ...string) (string, error) {
+	if p.Again == nil {
+		return nil
+	}
+	return func(ctx context.Context, args ...string) (string, error) {
+		var chosen []string
+		for _, f := range []struct{ name, value string }{{"db", l.Choice.DB}, {"home", l.Choice.Home}, {"workspace", l.Choice.Workspace}} {
+			if f.value != "" {
+				chosen = append(chosen, "--"+f.name+"="+f.value)
+			}
+		}
+		return p.Again(ctx, l.Dir, append(chosen, args...)...)
+	}
+}
+
+func mcpCommand(l *Line, p MCPPorts) *cobra.Command {
+	return parent("mcp", "Add MCP servers for agents, or serve ramet over MCP", `Add MCP servers, whose tools agents then see as SERVER__TOOL. Your own servers are in your
+configuration ([mcp.NAME]). Those of a project are in its .mcp.json, which is used once you
+have accepted it (ramet trust). A server starts when one of its tools is first called.
+
+Calls need approval, like commands. The rules mcp(SERVER) and mcp(SERVER__TOOL) allow them
+as long as your server describes the tool as it did the first time. Rules that you save for a
+tool, and all rules for a project's server, include the digest of the tool's description:
+mcp(SERVER__TOOL@DIGEST).
+
+ramet is an MCP server too: with "ramet mcp serve", agents of other programs can fork, prompt,
+mail and kill agents here. "ramet mcp install" adds it to the configuration of such a program.`, serveMCPCommand(l, p))
+}
+
+// tokenVariable holds the token of who asks, where it is another than who started us.
+const tokenVariable = "RAMET_TOKEN"
+
+func serveMCPCommand(l *Line, p MCPPorts) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve ramet's tools to another agent, on standard input and output",
+		Long: `Serve the Model Context Protocol on standard input and output: the tools ps, fork, prompt,
+send, mail, read, wait, log, kill, track, run and verify, and agents, histories and runs
+as resources. The client acts as you. If RAMET_TOKEN contains the token of an agent ("ramet
+mcp token"), it acts as that agent, which can act on itself and on its subtree.
+
+Agents run in the background kernel, which this command starts. They continue when the
+client closes. A call that no rule or mode allows needs approval in a terminal or on the page.
+
+"ramet serve" offers the same tools at /mcp.`,
+		Args: CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx := c.Context()
+			by, err := caller(l)
+			if err != nil {
+				return err
+			}
+			runs, err := l.Runs("")
+			if err != nil {
+				return err
+			}
+			ws, err := l.Open(ctx)
+			if err != nil {
+				return err
+			}
+			if by != "" {
+				if _, err := ws.Store.Agent(ctx, by); err != nil {
+					return err
+				}
+			}
+			if !l.Held() {
+				if err := ws.Start(ctx, session.Kernel{Warn: l.Note}); err != nil {
+					return err
+				}
+				defer ws.Stopped()
+			}
+			return p.Serve(ctx, MCPService{Workspace: ws, Runs: runs, Begin: BeginMCP(l, p), User: l.User(),
+				By: by, In: l.Stdin, Out: l.Stdout, Stays: l.Held()})
+		},
+	}
+}
+
+// caller is the agent whose token was given; empty: nobody's. A command of an agent is that
+// agent's, whatever token it has.
+func caller(l *Line) (id.Agent, error) {
+	said := l.Getenv(tokenVariable)
+	if l.Person("") != nil || said == "" {
+		return "", nil
+	}
+	home, err := l.HomeDir()
+	if err != nil {
+		return "", err
+	}
+	token, err := trust.ReadToken(home)
+	if err != nil {
+		return "", err
+	}
+	if token.Is(said) {
+		return "", nil
+	}
+	if a, ok := token.Agent(said); ok {
+		return a, nil
+	}
+	return "", fault.New(fault.Denied, "%s holds no token of this home", tokenVariable).WithHint("`ramet mcp token AGENT` makes one")
+}
+
+// CommandRequest is a command line that a client sends to the background kernel. The kernel carries it out on the
+// workspaces that it holds, with the client's folder, environment and streams.
+type CommandRequest struct {
+	Version                      string
+	Args                         []string
+	Dir                          string
+	Environ                      []string // see ClientVariables
+	Umask                        string
+	Terminal, ErrTerminal, Input bool // standard output, standard error and standard input are terminals
+}
+
+// Elsewhere carries out a command line in the background kernel if one runs, or, with start, in one that it starts.
+// ran is false if the command line is to be carried out in this process.
+type Elsewhere func(ctx context.Context, l *Line, args []string, start bool) (exit int, ran bool, err error)
+
+// carryElsewhere lets the background kernel carry out a command line that acts on agents, so that every face sees the
+// same states. The error is Exited if the kernel did.
+func (l *Line) carryElsewhere(c *cobra.Command) error {
+	uses, starts := usesKernel(c)
+	if l.elsewhere == nil || !uses {
+		return nil
+	}
+	exit, ran, err := l.elsewhere(c.Context(), starts)
+	if err == nil && ran {
+		err = Exited(exit)
+	}
+	return err
+}
+
+// agreeOnVersion returns CONFLICT if the background kernel that runs is of another version: it may hold what this process
+// would change. At a terminal it offers to restart a kernel that is idle.
+func (l *Line) agreeOnVersion(ctx context.Context) error {
+	if l.background == nil {
+		return nil
+	}
+	k, err := l.background()
+	if err != nil {
+		return nil // none can run; whatever needs one reports why
+	}
+	return k.Agree(ctx, l)
+}
+
+// usesKernel reports whether a command is carried out in the background kernel if one runs, and whether it starts one.
+func usesKernel(c *cobra.Command) (uses, starts bool) {
+	switch name := strings.TrimPrefix(c.CommandPath(), "ramet "); name {
+	case "acp", "mcp serve":
+		return true, true
+	case "exec":
+		noWait, _ := c.Flags().GetBool("no-wait")
+		return true, noWait
+	default:
+		o := operation.Named(name)
+		return o != nil && !o.Describe().OnRuns && !o.Describe().OnHome && !o.Describe().Here, false
+	}
+}
+
+// refuseConfined refuses what a confined command of an agent can't ask of its kernel. No rule permitted its command line, so
+// it can do what the agent can do over MCP.
+func (l *Line) refuseConfined(c *cobra.Command) error {
+	name := strings.TrimPrefix(c.CommandPath(), "ramet ")
+	o := operation.Named(name)
+	refused := o == nil || o.Describe().Faces&operation.MCP == 0
+	if !refused {
+		offered := operation.Offered(o, operation.MCP)
+		c.Flags().Visit(func(f *pflag.Flag) {
+			refused = refused || f.Name != "json" && !slices.ContainsFunc(offered, func(p operation.Param) bool { return p.Flag() == f.Name })
+		})
+	}
+	if !refused {
+		return nil
+	}
+	return fault.New(fault.Denied, "%s: a command in the sandbox can do only what the agent's MCP tools can do", name).
+		WithHint("run it outside of the sandbox, and say why")
+}
+
+// runForAgent carries out the command line of an agent on the workspace that is open in l: in the agent's folder, with
+// the variables of this process, and with the rights of the agent.
+func runForAgent(ctx context.Context, e Env, l *Line, c session.AgentCommand) int {
+	e.Streams, e.Background, e.Screen, e.Pick = Streams{Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}, Background{}, nil, nil
+	e.Servers.Elsewhere = nil
+	e.System.Dir = c.Agent.Cwd
+	e.System.Agent = func() (id.Agent, bool) { return c.Agent.ID, true }
+	e.Confined = c.Confined
+	w := l.Opened()
+	e.Choice = session.Choice{DB: w.Place.DB, Home: w.Home}
+	e.System.Hold = func(ctx context.Context, s *session.Session) (*session.Workspace, error) {
+		if place, err := s.Place(); err != nil || place.DB != w.Place.DB {
+			return nil, fault.New(fault.Denied, "a command of an agent stays in its workspace")
+		}
+		return w, nil
+	}
+	caller := operation.Caller{Agent: c.Agent.ID}
+	if c.Confined {
+		caller.Face = history.MCP
+	}
+	return Run(caller.Context(ctx), c.Args, e)
+}
+
+// runFor carries out the command line of a client in the background kernel. hold returns the workspace of a session,
+// which the kernel holds.
+func runFor(ctx context.Context, e Env, home string, in CommandRequest, s Streams, hold func(context.Context, *session.Session) (*session.Workspace, error)) int {
+	variables := map[string]string{}
+	for _, pair := range in.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		variables[name] = value
+	}
+	variables["RAMET_HOME"] = home
+	e.Streams, e.Background, e.Screen, e.Pick = s, Background{}, nil, nil
+	e.Servers.Elsewhere = nil
+	e.System.Dir, e.System.Getenv = in.Dir, func(name string) string { return variables[name] }
+	e.System.Environ = func() []string { return in.Environ }
+	e.System.Umask = func() string { return in.Umask }
+	e.System.Agent = nil
+	client := session.ClientEnvironment(session.New(e.System, session.Choice{}))
+	e.System.Hold = func(ctx context.Context, s *session.Session) (*session.Workspace, error) {
+		w, err := hold(ctx, s)
+		if err == nil {
+			w.Models().For(client).HideKeys() // before anything of the client is written
+		}
+		return w, err
+	}
+	return Run(session.WithClient(ctx, client), in.Args, e)
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ramet/internal/telemetry"
 )
@@ -90,4 +92,43 @@ func (c *counts) write(m *exposition) {
 	m.sample("ramet_http_panics_total", float64(c.panics))
 	m.head("ramet_sse_clients", "gauge", "Clients of event streams.")
 	m.sample("ramet_sse_clients", float64(c.streams))
+}
+
+// counts holds the HTTP counters of /metrics.
+type counts struct {
+	mu       sync.Mutex
+	requests map[counted]int64
+	panics   int64
+	streams  int64
+}
+
+type counted struct {
+	route  string
+	status int
+}
+
+func (c *counts) answered(route string, status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.requests == nil {
+		c.requests = map[counted]int64{}
+	}
+	c.requests[counted{route, status}]++
+}
+
+func (c *counts) stream(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.streams += n
+}
+
+func (c *counts) panicked() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.panics++
+}
+
+// totaler is a store that adds up its records for /metrics.
+type totaler interface {
+	Totals(ctx context.Context) ([]telemetry.Total, error)
 }

@@ -1,8 +1,19 @@
 package httpapi
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
 	"net/http"
+	"net/url"
 	"reflect"
+	"strconv"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
 )
 
 // Route is one line of the table, which is the one source of what the server answers,
@@ -99,3 +110,133 @@ const (
 	recordBody = 1 << 20
 	batchBody  = 16 << 20
 )
+
+// Call is one request, past the gate: its sender may ask, its route is known, its
+// query has only parameters of the route, once each, and its body is there, whole.
+type Call struct {
+	Writer  http.ResponseWriter
+	Request *http.Request
+	Body    []byte // JSON of bounded depth; nil if the route takes none
+	query   url.Values
+	params  map[string]string
+	by      sender
+	agent   id.Agent // whose token it has, if by is process
+	project *Project // nil for routes of the server itself that no open project was named to
+	prefix  string   // of the path: /p/KEY, or empty
+	key     string   // of the prefix
+}
+
+// Context ends when the client goes or the server stops. What is written with it is the
+// caller's doing.
+func (c *Call) Context() context.Context { return history.By(c.Request.Context(), c.actor()) }
+
+// actor is the person who asks. A session of the page began with the token.
+func (c *Call) actor() history.Actor {
+	if c.by == visitor {
+		return history.Actor{Who: "token holder", Face: history.Page}
+	}
+	return history.Actor{Who: "token holder", Face: history.HTTP}
+}
+
+// Param is a part of the path: not empty, not a dot or two, without slashes and control
+// characters, but otherwise as the client wrote it.
+func (c *Call) Param(name string) string { return c.params[name] }
+
+// Query is a query parameter, or empty.
+func (c *Call) Query(name string) string { return c.query.Get(name) }
+
+// Has reports whether the parameter was given, even if empty.
+func (c *Call) Has(name string) bool { return c.query.Has(name) }
+
+// Number is a query parameter from low to high, or otherwise if it was not given.
+func (c *Call) Number(name string, low, high, otherwise int64) (int64, error) {
+	if !c.Has(name) {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseInt(c.Query(name), 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, badQuery(name, "must be a number from "+strconv.FormatInt(low, 10)+" to "+strconv.FormatInt(high, 10), "")
+	}
+	return n, nil
+}
+
+// Flag is a query parameter that is 0 or 1; not given is 0.
+func (c *Call) Flag(name string) (bool, error) {
+	n, err := c.Number(name, 0, 1, 0)
+	return n == 1, err
+}
+
+// JSON answers. The value is encoded before anything is sent, so that what cannot be
+// encoded is an error and not half an answer.
+func (c *Call) JSON(status int, v any) error {
+	text, err := encode(v)
+	if err != nil {
+		return fault.New(fault.Failed, "encode the answer: %w", err)
+	}
+	send(c.Writer, status, "application/json", text)
+	return nil
+}
+
+// Text answers with text of a media type.
+func (c *Call) Text(status int, media string, text []byte) error {
+	send(c.Writer, status, media, text)
+	return nil
+}
+
+func (c *Call) empty(status int) error {
+	send(c.Writer, status, "", nil)
+	return nil
+}
+
+// encode leaves <, > and & alone: the answer is never read as HTML (nosniff).
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// writeTime limits the time in which a client accepts an answer.
+const writeTime = 30 * time.Second
+
+func send(w http.ResponseWriter, status int, media string, body []byte) {
+	// Writers that have no deadlines are those of tests.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+	if media != "" {
+		w.Header().Set("Content-Type", media)
+	}
+	if status != http.StatusNoContent {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(status)
+	// Whoever does not take the answer has gone.
+	_, _ = w.Write(body)
+}
+
+// MCP answers requests of the Model Context Protocol. The agent is who asks; empty: the
+// person who holds the token.
+type MCP interface {
+	ServeMCP(w http.ResponseWriter, r *http.Request, by id.Agent)
+}
+
+// mcpBody is the most bytes of a request over MCP: a prompt, and what is around it.
+const mcpBody = 4 << 20
+
+func mcpRoute(server MCP) Route {
+	return Route{Method: http.MethodPost, Path: "/mcp", Access: Processes, Limit: mcpBody, Stream: true, Serve: func(c *Call) error { return c.serveMCP(server) },
+		Doc: Doc{ID: "callMCP", Tag: "mcp", Summary: "Speak the Model Context Protocol (streamable HTTP, without sessions): one JSON-RPC message",
+			Input: json.RawMessage{}, Answers: []Answer{
+				{Status: http.StatusOK, About: "A JSON-RPC response", Body: json.RawMessage{}},
+				{Status: http.StatusAccepted, About: "A notification was taken"}}}}
+}
+
+func (c *Call) serveMCP(server MCP) error {
+	if server == nil {
+		return notHere("mcp server")
+	}
+	r := c.Request.Clone(c.Request.Context())
+	r.Body = io.NopCloser(bytes.NewReader(c.Body))
+	server.ServeMCP(c.Writer, r, c.agent)
+	return nil
+}

@@ -1,3 +1,22 @@
+// Package mcpserver is ramet as a server of the Model Context Protocol: other people's
+// agents fork, prompt, mail and kill agents here, and read what happened.
+//
+// It has twelve tools, named as the commands are: ps, fork, prompt, send, mail, read, wait,
+// log, kill, track, run, verify (an agent has exit instead of track); and resources: agents, histories and the events of runs,
+// with cursors.
+//
+// # Promises
+//
+//   - A tool is a command or a verb of package session, and decides nothing itself: what it
+//     answers is what that command prints with --json, and its output schema says so.
+//   - Who asks is known by the line, not by what is said on it: a person, or one agent, which
+//     may do what it may do by its own tools (session.As). An agent that is dead may nothing.
+//   - A call returns within 50 s. What takes longer goes on, and the answer is a handle, for
+//     which the tool wait gets what came of it. A handle is good for whoever got it, in the
+//     same process, for an hour.
+//   - A turn that was begun goes on when the caller goes away. Where a server serves the
+//     workspace it runs there, and goes on when this process ends.
+//   - An argument is never read as a flag.
 package mcpserver
 
 import (
@@ -8,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/base/fault"
@@ -121,4 +141,70 @@ func (s *Server) admit(ctx context.Context, c Caller) (context.Context, error) {
 		return ctx, err
 	}
 	return operation.Caller{Agent: c, Face: history.MCP}.Context(ctx), agent.NeedLiving(a)
+}
+
+// patient is a line whose end is not told before everything that was asked on it is
+// answered: a program may write its requests, close the pipe, and then read.
+type patient struct{ sdk.Transport }
+
+func (p patient) Connect(ctx context.Context) (sdk.Connection, error) {
+	c, err := p.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &patientLine{Connection: c, closed: make(chan struct{})}, nil
+}
+
+type patientLine struct {
+	sdk.Connection
+	closed chan struct{}
+	shut   sync.Once
+
+	mu    sync.Mutex
+	open  int           // requests that are not answered
+	quiet chan struct{} // closed when open becomes 0, if somebody waits for that
+}
+
+func (l *patientLine) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := l.Connection.Read(ctx)
+	if r, ok := m.(*jsonrpc.Request); ok && err == nil && r.ID.IsValid() {
+		l.count(1)
+	}
+	if errors.Is(err, io.EOF) {
+		l.mu.Lock()
+		wait := make(chan struct{})
+		if l.quiet = wait; l.open == 0 {
+			close(wait)
+			l.quiet = nil
+		}
+		l.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+		case <-l.closed:
+		}
+	}
+	return m, err
+}
+
+func (l *patientLine) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := l.Connection.Write(ctx, m)
+	if _, ok := m.(*jsonrpc.Response); ok {
+		l.count(-1)
+	}
+	return err
+}
+
+func (l *patientLine) count(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open += n; l.open <= 0 && l.quiet != nil {
+		close(l.quiet)
+		l.quiet = nil
+	}
+}
+
+func (l *patientLine) Close() error {
+	l.shut.Do(func() { close(l.closed) })
+	return l.Connection.Close()
 }

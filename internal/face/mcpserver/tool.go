@@ -1,12 +1,21 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/shape"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
@@ -93,3 +102,143 @@ func failed(err error) *sdk.CallToolResult {
 
 // encode is an answer of ours.
 func encode(v any) (json.RawMessage, error) { return public.Marshal(v) }
+
+func operationTool(o operation.Operation) tool {
+	d := o.Describe()
+	about := d.Model
+	if about == "" {
+		about = d.Summary
+	}
+	name, _, _ := strings.Cut(d.Name, " ")
+	return tool{name: name, about: operation.Expand(o, operation.MCP, about), long: d.Long, reads: d.Effect == operation.Reads, destroys: d.Effect == operation.Destroys,
+		args:    operation.Shape(o, operation.MCP),
+		answers: []any{reflect.Zero(o.Answer(operation.MCP)).Interface()},
+		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
+			in := o.New()
+			if err := operation.Decode(o, operation.MCP, args, in); err != nil {
+				return nil, explain(o, err)
+			}
+			return s.call(ctx, o, in)
+		}}
+}
+
+func (s *Server) call(ctx context.Context, o operation.Operation, in any) (json.RawMessage, error) {
+	out, err := operation.Within(s.o.Workspace).OnRuns(s.o.Runs, s.o.Begin).Call(ctx, o, in)
+	if err != nil {
+		return nil, explain(o, err)
+	}
+	return printer.Compact(o.Result(operation.MCP, in, out).JSON)
+}
+
+// explain tells a model which argument is wrong.
+func explain(o operation.Operation, err error) error {
+	e, ok := errors.AsType[*operation.FieldError](operation.Explain(o, operation.MCP, err))
+	if !ok {
+		return err
+	}
+	if e.Fault.Code != fault.InvalidField {
+		return e.Fault
+	}
+	hint := "nothing was done; look at the tool's input schema"
+	if e.Suggestion != "" {
+		hint = "nothing was done; did you mean " + e.Suggestion + "?"
+	}
+	return fault.New(e.Fault.Code, "%s: %s", o.Describe().Name, e.Fault.Message).WithHint("%s", hint)
+}
+
+// runVerbs lists the verbs of the tool run.
+func runVerbs() []operation.Operation {
+	return []operation.Operation{&operation.ListRuns, &operation.ShowRun, &operation.ReadRunEvents, &operation.VerifyRun,
+		&operation.StartRun, &operation.ResumeRun, &operation.ForkRun, &operation.CancelRun}
+}
+
+// verbOf returns the word by which the tool run calls an operation: list for "run list".
+func verbOf(o operation.Operation) string { return strings.TrimPrefix(o.Describe().Name, "run ") }
+
+func runAnswers() (out []any) {
+	for _, o := range runVerbs() {
+		if answer := reflect.Zero(o.Answer(operation.MCP)).Interface(); !slices.ContainsFunc(out, func(known any) bool { return reflect.TypeOf(known) == reflect.TypeOf(answer) }) {
+			out = append(out, answer)
+		}
+	}
+	return out
+}
+
+// runTool returns all operations on runs as one tool. An argument that several have is described once.
+func runTool() tool {
+	var names []string
+	var fields []shape.Field
+	verbs := map[string][]string{}
+	for _, o := range runVerbs() {
+		names = append(names, verbOf(o))
+		for _, f := range operation.Fields(o, operation.MCP) {
+			if f.Optional = true; verbs[f.Name] == nil {
+				fields = append(fields, f)
+			}
+			verbs[f.Name] = append(verbs[f.Name], verbOf(o))
+		}
+	}
+	for i, f := range fields {
+		fields[i].Shape = f.Shape.With(strings.Join(verbs[f.Name], ", ") + ": " + f.Shape.Description())
+	}
+	return tool{name: "run", about: "Orchestrated runs: list them, show the state of one, read its events, verify its log; start one of a recipe or resume one, which continue in the background; fork one at an event; cancel one for good.",
+		args:    shape.Object(append([]shape.Field{shape.Must("do", shape.Enum(names...))}, fields...)...),
+		answers: runAnswers(), long: true, destroys: true,
+		run: runs}
+}
+
+// runs carries out one of the operations. Arguments of others are left out.
+func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
+	form := runTool().args
+	args, unknown := form.Take(args)
+	var given map[string]json.RawMessage
+	err := cmp.Or(form.Check(args), json.Unmarshal(args, &given))
+	if err == nil && len(unknown) > 0 {
+		err = fmt.Errorf("no argument %s", unknown[0].Path())
+	}
+	if err != nil {
+		return nil, fault.New(fault.InvalidField, "run: %w", err).WithHint("nothing was done; look at the tool's input schema")
+	}
+	all := runVerbs()
+	o := all[slices.IndexFunc(all, func(o operation.Operation) bool { return strconv.Quote(verbOf(o)) == string(given["do"]) })]
+	own := map[string]json.RawMessage{}
+	for _, p := range operation.Offered(o, operation.MCP) {
+		if value, ok := given[p.Name]; ok {
+			own[p.Name] = value
+		}
+	}
+	text, err := encode(own)
+	if err != nil {
+		return nil, err
+	}
+	return operationTool(o).run(ctx, s, "", text)
+}
+
+func (s *Server) events(ctx context.Context, runID string, after, limit int64) (json.RawMessage, error) {
+	return s.call(ctx, &operation.ReadRunEvents, &operation.RunEventsInput{ID: operation.RunID(runID), After: after, Limit: &limit})
+}
+
+// waitTool derives the tool of the operation, which here also waits for calls that became handles.
+func waitTool() tool {
+	t := operationTool(&operation.Wait)
+	t.answers = append(append(t.answers, Pending{}, public.Line{}, operation.Verified{}), runAnswers()...)
+	t.run = func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
+		var in operation.WaitInput
+		if err := operation.Decode(&operation.Wait, operation.MCP, args, &in); err != nil {
+			return nil, explain(&operation.Wait, err)
+		}
+		*in.Timeout = max(1, min(*in.Timeout, operation.Duration(s.o.Patience/10*9)))
+		if in.Handle == "" {
+			return s.call(ctx, &operation.Wait, &in)
+		}
+		if len(in.Agents) > 0 || in.For != "" {
+			return nil, fault.New(fault.InvalidField, "wait: a handle goes alone").WithHint("leave out agents and for")
+		}
+		p, err := s.handles.find(c, in.Handle)
+		if err != nil {
+			return nil, err
+		}
+		return s.await(ctx, p, time.Duration(*in.Timeout))
+	}
+	return t
+}

@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/operation"
+	"ramet/internal/turn/loop"
 )
 
 func (m *root) openHelp(topic string) tea.Cmd {
@@ -127,4 +131,116 @@ func namesOf(all []Model) string {
 		names = append(names, line(one.Ref.Name, 30))
 	}
 	return strings.Join(names, ", ")
+}
+
+// tour walks a newcomer through what can be done: it says what comes, and puts the line into
+// the prompt; sending it is the newcomer's own deed.
+type tour struct {
+	on    bool
+	at    int
+	typed bool // the line of this step was put into the prompt
+}
+
+var tourSteps = []struct{ says, line string }{
+	{"An agent does what you ask, and asks you before it runs anything. ↑ ↓ select, Enter confirms.", "run `date`"},
+	{"A fork is a child that knows everything its parent knows and works in parallel. Ctrl+↑ returns to the parent.", `/fork --name ada "list the files"`},
+	{"Home shows all agents by what needs your attention: press ← here; arrows move, Esc returns.", ""},
+	{"Agents send each other mail, and so can you; a waiting agent wakes up.", `/send ada "thank you"`},
+	{"Nothing is ever lost: you can read, fork from or rewind to any point of a history.", "/log"},
+	{"Kill the agents that you no longer need. You see the count first, and the history stays.", "/kill ada"},
+	{"That's it. /key adds an API key for a real model, F1 shows every key, and you can ask “how do I …?”", ""},
+}
+
+func (m *root) beginTour() tea.Cmd {
+	m.tour = tour{on: true}
+	return nil
+}
+
+// tourOn goes on: first the line of the step, then the next step.
+func (m *root) tourOn() tea.Cmd {
+	t := &m.tour
+	if line := tourSteps[t.at].line; line != "" && !t.typed {
+		t.typed = true
+		m.now.input.set(line, len(line))
+		m.dirty = true
+		m.offer.close()
+		return nil
+	}
+	t.at, t.typed = t.at+1, false
+	t.on = t.at < len(tourSteps)
+	return nil
+}
+
+func (t *tour) view(w int) []string {
+	step := tourSteps[t.at]
+	next := "Enter continues"
+	switch {
+	case step.line != "" && !t.typed:
+		next = "Enter puts " + step.line + " into the prompt"
+	case t.at == len(tourSteps)-1:
+		next = "Enter ends the tour"
+	}
+	var out []string
+	for _, l := range wrap(fmt.Sprintf("tour %d of %d: %s", t.at+1, len(tourSteps), step.says), max(1, w-2)) {
+		out = append(out, accent.of("▌ ")+l)
+	}
+	return append(out, accent.of("▌ ")+faint.of(cut(next+" · Esc ends it", w-2)))
+}
+
+const noticeFor = 6 * time.Second
+
+type noticeOverMsg int
+
+func (m *root) tell(st style, said string) tea.Cmd {
+	m.note = notice{text: line(said, 400), style: st, number: m.note.number + 1}
+	return m.later(noticeFor, noticeOverMsg(m.note.number))
+}
+
+// lines are the notice, to its end if that is near: there it says what to do.
+func (n notice) lines(w int) []string {
+	const most = 3
+	out := wrap(n.text, max(1, w))
+	if len(out) > most {
+		out = append(out[:most-1], cut(strings.Join(out[most-1:], " "), w))
+	}
+	for i, l := range out {
+		out[i] = n.style.of(l)
+	}
+	return out
+}
+
+func explain(err error) string {
+	return "error[" + string(fault.CodeOf(err)) + "]: " + err.Error()
+}
+
+// notify tells a person who looks elsewhere; nobody is told who looks here. A terminal that does
+// not say whether it is in front is.
+func (m *root) notify(what string) tea.Cmd {
+	if !m.away || m.o.Notify == nil {
+		return nil
+	}
+	sequence := m.o.Notify("ramet", text.Line(what, 200))
+	if sequence == "" {
+		return nil
+	}
+	return m.send(sequence)
+}
+
+func (m *root) notifyEnd(e loop.Event) tea.Cmd {
+	who := m.agents.label(e.Agent)
+	switch {
+	case e.Err == nil:
+		return m.notify(who + " is done: " + lastLine(e.Outcome))
+	case fault.Is(e.Err, fault.Cancelled), fault.Is(e.Err, fault.Interrupted), fault.Is(e.Err, fault.DeadAgent):
+		return nil
+	}
+	return m.notify(who + " failed: " + e.Err.Error())
+}
+
+func lastLine(o *loop.Outcome) string {
+	if o == nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(o.Text), "\n")
+	return first
 }

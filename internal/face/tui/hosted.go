@@ -1,10 +1,13 @@
 package tui
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -12,6 +15,8 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
 	"ramet/internal/core/history"
+	"ramet/internal/kernel"
+	"ramet/internal/model/llm"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/turn/loop"
@@ -160,6 +165,154 @@ func serveEvents(open OpenFor, w http.ResponseWriter, r *http.Request) {
 	}
 	for e := range events {
 		if errors.Join(out.Encode(public.Format(e)), flush.Flush()) != nil {
+			return
+		}
+	}
+}
+
+// A terminal uses a workspace that another process holds by calls: each is a POST with a request and an answer in JSON,
+// between processes of the same version. Its input are the arguments after the context.
+
+// calls has what each path calls. Methods of a workspace that are missing act in the terminal's process, or have a route of
+// their own.
+var calls = map[string]any{
+	"Agents": Hosted.Agents, "AnswerQuestion": Hosted.AnswerQuestion, "Changed": Hosted.Changed, "Command": Hosted.Command,
+	"CompletePaths": Hosted.CompletePaths, "Defined": Hosted.Defined, "Folder": Hosted.Folder, "Found": Hosted.Found, "Key": Hosted.Key,
+	"Mode": Hosted.Mode, "Model": Hosted.Model, "OpenQuestions": Hosted.OpenQuestions, "Overview": Hosted.Overview, "Page": Hosted.Page,
+	"Program": Hosted.Program, "ProgramCommands": Hosted.ProgramCommands, "Stop": Hosted.Stop, "Timeline": Hosted.Timeline,
+	"Usable": Hosted.Usable, "operation": carryOut, "print": printOperation,
+}
+
+type (
+	turnRequest struct {
+		Agent        id.Agent
+		Text, Ticket string
+		Model        llm.Ref
+	}
+	// turnLine is a line of the answer to a turn: that the prompt is in the history, or how the turn ended.
+	turnLine struct {
+		Said, Over bool
+		Error      *public.Error
+	}
+)
+
+type request[In any] struct {
+	Environment *kernel.Environment
+	Input       In
+}
+
+type response[Out any] struct {
+	Output Out
+	Error  *public.Error
+}
+
+// OpenFor returns the workspace for a client of an environment.
+type OpenFor func(*kernel.Environment) Hosted
+
+func serveCall(open OpenFor, function any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		in, err := readRequest[[]json.RawMessage](w, r)
+		var out response[any]
+		if err == nil {
+			out.Output, err = invoke(in.Environment.WithUmask(r.Context()), open(in.Environment), reflect.ValueOf(function), in.Input)
+		}
+		out.Error = public.FormatError(err)
+		_ = public.Encoder(w).Encode(out) // a client that is gone needs no answer
+	}
+}
+
+// invoke calls a function with a context, a workspace and arguments in JSON.
+func invoke(ctx context.Context, w Hosted, f reflect.Value, args []json.RawMessage) (out any, err error) {
+	var in []reflect.Value
+	for i := range f.Type().NumIn() {
+		switch f.Type().In(i) {
+		case reflect.TypeFor[context.Context]():
+			in = append(in, reflect.ValueOf(ctx))
+			continue
+		case reflect.TypeFor[Hosted]():
+			in = append(in, reflect.ValueOf(w))
+			continue
+		}
+		v := reflect.New(f.Type().In(i))
+		if len(args) == 0 {
+			return nil, fault.New(fault.InvalidEvent, "read request: an argument is missing")
+		}
+		if err := json.Unmarshal(args[0], v.Interface()); err != nil {
+			return nil, fault.New(fault.InvalidEvent, "read request: %w", err)
+		}
+		in, args = append(in, v.Elem()), args[1:]
+	}
+	call := f.Call
+	if f.Type().IsVariadic() {
+		call = f.CallSlice
+	}
+	for _, v := range call(in) {
+		if v.Type() == reflect.TypeFor[error]() {
+			err, _ = v.Interface().(error)
+		} else {
+			out = v.Interface()
+		}
+	}
+	return out, err
+}
+
+// maxRequest bounds the body of a call.
+const maxRequest = 64 << 20
+
+func readRequest[In any](w http.ResponseWriter, r *http.Request) (in request[In], err error) {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&in); err != nil {
+		return in, fault.New(fault.InvalidEvent, "read request: %w", err)
+	}
+	return in, nil
+}
+
+// askRemote calls what a path names, in the process that holds the workspace.
+func askRemote[Out any](ctx context.Context, r *Remote, path string, args ...any) (Out, error) {
+	var out response[Out]
+	body, err := r.post(ctx, path, request[[]any]{r.o.Environment, args})
+	if err != nil {
+		return out.Output, err
+	}
+	defer body.Close()
+	if err := json.NewDecoder(body).Decode(&out); err != nil {
+		return out.Output, r.broken(ctx, err)
+	}
+	return out.Output, out.Error.Fault()
+}
+
+func (r *Remote) post(ctx context.Context, path string, in any) (io.ReadCloser, error) {
+	var body bytes.Buffer
+	if err := public.Encoder(&body).Encode(in); err != nil {
+		return nil, fault.New(fault.Failed, "encode request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base()+path, &body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := r.o.Client.Do(req)
+	if err != nil {
+		return nil, r.broken(ctx, err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		answer.Body.Close()
+		return nil, r.broken(ctx, errors.New(answer.Status))
+	}
+	return answer.Body, nil
+}
+
+// broken explains a call that got no answer.
+func (r *Remote) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return llm.Ended(ctx)
+	}
+	return fault.New(fault.Interrupted, "the background kernel does not answer: %w", err).WithHint("it is started again by itself; `ramet server status` tells more")
+}
+
+func eventsOf(body io.Reader, take func(loop.Event) bool) {
+	lines := json.NewDecoder(body)
+	for {
+		var l public.Line
+		if lines.Decode(&l) != nil || !take(l.Event()) {
 			return
 		}
 	}

@@ -1,3 +1,41 @@
+// Package tui is the terminal UI: many agents on one screen.
+//
+// One root model holds everything that is shown; its components are plain values without goroutines
+// of their own. Keys and events come in, a screen is returned. All work is done elsewhere, by
+// commands that answer with a message.
+//
+//   - You can type into the prompt at once. The workspace is opened in the background, agents are
+//     read when they are shown, histories page by page.
+//   - Nothing that others wrote (models, files, commands, mail, names) reaches the terminal
+//     unfiltered: it passes package text or package markdown first.
+//   - Only what is visible is laid out. Cost does not grow with the length of a conversation.
+//   - Each agent keeps its draft, cursor, position and folds; they are saved soon after each change,
+//     and survive a SIGKILL.
+//   - The screen never switches to another agent by itself, except after the user's own fork, and to
+//     the parent when the user killed the current agent.
+//   - The terminal is restored on exit, also after a panic or a signal.
+//
+// # Editor
+//
+// An Editor is a value: every method returns the changed editor and leaves the old one unchanged. The
+// cursor is always between grapheme clusters. Typed text is made safe to show. A large paste is
+// shown as `[pasted 312 lines]`, is moved over and deleted as one character, and is sent whole.
+//
+// # Fuzzy search
+//
+// A candidate matches when all letters of the pattern occur in it, in order; case matters only for
+// capitals. Spaces separate words, each of which must match. Word beginnings, adjacent letters, the
+// last part of a path and shorter texts rank higher. The order is total.
+//
+// # Questions
+//
+//   - The choices are a list with "no" first and selected.
+//   - Only Enter decides: on an empty prompt, half a second after the question appeared and one
+//     second after the last key was typed. Before that every key goes to the prompt.
+//   - Arrows move the selection; digits and letters are text. Every change of the prompt selects
+//     "no" again.
+//   - A rule is shown and can be edited before it is saved; Enter saves it only after the same delay,
+//     and only if it permits this call and nothing destructive.
 package tui
 
 import (
@@ -14,6 +52,9 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/state"
 	"ramet/internal/face/tui/markdown"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+	"ramet/internal/turn/permit"
 )
 
 // Options is what the terminal depends on.
@@ -288,4 +329,79 @@ type overlay interface {
 	key(m *root, k tea.KeyPressMsg) tea.Cmd
 	// view draws it into at most h lines of w cells.
 	view(m *root, w, h int) []string
+}
+
+// What a root is made of; what each does is in a file of its own.
+
+// completion is what could stand at the cursor: commands and their arguments behind
+// a slash, files behind an @.
+type completion struct {
+	session.Completion
+	file  bool
+	at    int
+	away  bool // the user does not want it until the prompt changes
+	typed string
+}
+
+// hall is Home: all agents as rows, of which one has the cursor (package public says which rows
+// there are). Either the list has the keys, or the line below it, which is the prompt of the
+// agent under the cursor.
+type hall struct {
+	on    bool
+	facts *public.HomeFacts // nil: not read yet
+	table public.HomeTable
+	lines []homeLine // what is shown: heads, rows, folds
+	at    id.Agent   // who has the cursor; empty: the line numbered fold
+	fold  int
+	top   int // the first line that is shown
+	high  int // lines that are shown
+
+	open      map[public.HomeSection]bool // unfolded by hand
+	filter    string
+	filtering bool     // letters are for the filter
+	closed    bool     // the preview was closed by hand
+	line      bool     // the line has the keys
+	from      id.Agent // who was current before it had
+
+	stale   bool // what is shown is older than what is known
+	waiting bool // it is brought up to date in a moment
+	moved   time.Time
+	rests   bool                            // the cursor has not moved for a while
+	unread  bool                            // the conversation under the cursor was not looked at
+	pinned  map[id.Agent]public.HomeSection // rows that stand still, because the cursor is or was just there
+}
+
+type notice struct {
+	text   string // harmless
+	style  style
+	number int
+}
+
+// past are the former prompts, as one walks through them.
+type past struct {
+	at    int
+	draft string // what stood there before
+}
+
+// asked is a question that waits for the user. How keys answer it the model says; here
+// it is drawn and fed.
+type asked struct {
+	*QuestionModel
+	answer func(permit.Verdict)
+	over   <-chan struct{}
+
+	at    int  // first line of what would run that is shown
+	more  int  // lines of it that do not fit
+	blind bool // there is no room for even one of them
+}
+
+// search looks for a text in the whole conversation, from the end backwards. What
+// was not read yet is read on the way.
+type search struct {
+	on      bool
+	typed   string
+	from    *key // the last place that fits
+	looking bool // an older page is on its way
+	none    bool
+	at, of  int // which of the places that fit, of those that were read; the newest is the first
 }

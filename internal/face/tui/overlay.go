@@ -1,9 +1,15 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/text"
+	"ramet/internal/model/catalog"
 )
 
 type sheet struct {
@@ -154,4 +160,210 @@ func (p *picker) view(m *root, w, h int) []string {
 		out = append(out, faint.of(" No match"))
 	}
 	return framed(p.title+"  "+p.typed+"▏", out, "type to search · ↑↓ select · Enter open · Esc close", w, h)
+}
+
+// box is a question above the prompt, with a list of answers. Only Enter decides, so that nothing typed into a message
+// answers it: text goes to the prompt and selects the first answer again. In Home's list, where nothing is typed, an
+// answer may have a key of its own.
+type box struct {
+	text    string
+	options []option
+	at      int       // the highlighted option
+	open    time.Time // when it appeared: an Enter meant for something else does not answer it
+	top     int       // first line of the text that is shown
+	more    int       // lines of it that do not fit
+}
+
+// option is an answer; one that does nothing has no do.
+type option struct {
+	key, label string
+	do         func() tea.Cmd
+}
+
+var cancel = option{label: "Cancel"}
+
+func (m *root) ask(text string, options ...option) {
+	m.over = &box{text: text, options: options, open: m.o.Now()}
+}
+
+func (b *box) decide(m *root, o option) tea.Cmd {
+	m.over = nil
+	if o.do == nil {
+		return nil
+	}
+	return o.do()
+}
+
+func (b *box) scroll(n int) { b.top = max(0, min(b.top+n, b.more)) }
+
+func (b *box) key(m *root, k tea.KeyPressMsg) tea.Cmd {
+	typing := !m.hall.on || m.hall.line
+	switch k.String() {
+	case "esc":
+		m.over = nil
+	case "up":
+		b.at = max(0, b.at-1)
+	case "down":
+		b.at = min(len(b.options)-1, b.at+1)
+	case "pgup", "shift+up":
+		b.scroll(-1)
+	case "pgdown", "shift+down":
+		b.scroll(1)
+	case "enter":
+		switch {
+		case typing && m.now.input.text() != "":
+			return m.submit()
+		case b.at == 0 && m.o.Now().Sub(b.open) < SinceAppeared:
+			return nil
+		}
+		return b.decide(m, b.options[b.at])
+	default:
+		if typing {
+			b.at = 0
+			return m.typed(k)
+		}
+		for _, o := range b.options {
+			if o.key == k.String() {
+				return b.decide(m, o)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *box) view(m *root, w, h int) []string {
+	bar := warn.of("▌ ")
+	lines := wrap(clean(b.text), w-2)
+	room := max(1, h-len(b.options)-1)
+	b.more = max(0, len(lines)-room)
+	b.scroll(0)
+	help := "↑↓ select · Enter confirm · Esc cancel"
+	if b.more > 0 {
+		help = fmt.Sprintf("lines %d–%d of %d, Shift+↑↓ scrolls · ", b.top+1, b.top+room, len(lines)) + help
+	}
+	var out []string
+	for i, l := range lines[b.top:min(len(lines), b.top+room)] {
+		st := plain
+		if b.top+i == 0 {
+			st = bold
+		}
+		out = append(out, bar+st.of(l))
+	}
+	for i, o := range b.options {
+		mark, st := "  ", plain
+		if i == b.at {
+			mark, st = accented.of("❯ "), bold
+		}
+		label := st.of(o.label)
+		if o.key != "" && m.hall.on && !m.hall.line {
+			label = accented.of(o.key) + " " + label
+		}
+		out = append(out, bar+cut(mark+label, w-2))
+	}
+	return append(out, bar+faint.of(cut(help, w-2)))
+}
+
+func killText(name string, n int) string {
+	if n == 1 {
+		return "Kill " + name + "?\nThis kills 1 agent and stops whatever it is running. Its history stays readable."
+	}
+	return fmt.Sprintf("Kill %s and its subtree?\nThis kills %d agents and stops whatever they are running. Their histories stay readable.", name, n)
+}
+
+func joinLines(title string, lines []string) string {
+	return title + "\n" + strings.Join(lines, "\n")
+}
+
+func keyOwners() []catalog.Vendor {
+	var out []catalog.Vendor
+	for _, v := range catalog.Vendors() {
+		if v.KeyOwner() == v.Name && !v.BuiltIn && v.KeyVariable() != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// openKey asks for the key of a vendor; without a name, for which one first.
+func (m *root) openKey(name string) tea.Cmd {
+	all := keyOwners()
+	var names []string
+	var choices []choice
+	for i, v := range all {
+		if strings.EqualFold(v.Name, name) {
+			m.over = &keyEntry{vendor: v}
+			return nil
+		}
+		names = append(names, v.Name)
+		choices = append(choices, choice{line(v.Name, 30) + "  " + line(v.Title, 40), v.KeyVariable(), i})
+	}
+	if name == "" {
+		m.over = newPicker("add a key for", choices, 0, func(m *root, i int) tea.Cmd {
+			m.over = &keyEntry{vendor: all[i]}
+			return nil
+		})
+		return nil
+	}
+	return m.tell(bad, line(name, 40)+" is not a vendor with a key: "+text.NearestHint(strings.ToLower(name), names, "/key lists them"))
+}
+
+// keyEntry takes a key and shows only how long it is. It is never part of the screen's memory.
+type keyEntry struct {
+	vendor catalog.Vendor
+	typed  string
+	trying bool
+}
+
+type keyMsg struct {
+	of   *keyEntry
+	said string
+	err  error
+}
+
+func (e *keyEntry) paste(s string) { e.typed += strings.TrimSpace(s) }
+
+func (e *keyEntry) key(m *root, k tea.KeyPressMsg) tea.Cmd {
+	switch name := k.String(); {
+	case name == "esc":
+		m.over = nil
+	case e.trying:
+	case name == "backspace":
+		_, n := utf8.DecodeLastRuneInString(e.typed)
+		e.typed = e.typed[:len(e.typed)-n]
+	case name == "enter" && e.typed != "":
+		e.trying = true
+		workspace, ctx, key := m.workspace, m.ctx, e.typed
+		return func() tea.Msg {
+			said, err := workspace.Key(ctx, e.vendor.Name, key)
+			return keyMsg{e, said, err}
+		}
+	case k.Text != "":
+		e.typed += k.Text
+	}
+	return nil
+}
+
+func (e *keyEntry) view(m *root, w, h int) []string {
+	out := []string{"", cut(" "+strings.Repeat("•", min(utf8.RuneCountInString(e.typed), max(0, w-4)))+"▏", w), ""}
+	about := "Type or paste it; it isn't shown. It is checked with the vendor and saved in ramet's home, where only you can read it. No agent sees it."
+	if e.trying {
+		about = "Checking the key with " + line(e.vendor.Title, 40) + "…"
+	}
+	for _, l := range wrap(about, max(1, w-2)) {
+		out = append(out, faint.of(" "+l))
+	}
+	return framed("API key for "+line(e.vendor.Title, 40), out, "Enter check and save · Esc cancel", w, h)
+}
+
+// apply follows what became of a key. One that is refused can be mended where it stands.
+func (msg keyMsg) apply(m *root) tea.Cmd {
+	if msg.err != nil {
+		msg.of.trying, msg.of.typed = false, ""
+		return m.tell(bad, explain(msg.err))
+	}
+	if m.over == overlay(msg.of) {
+		m.over = nil
+	}
+	clear(m.models) // there may be a better one now
+	return tea.Batch(m.choose(m.now), m.findServers(), m.tell(good, line(msg.said, 200)))
 }

@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"ramet/internal/base/text"
 	"ramet/internal/face/tui/markdown"
+	"ramet/internal/model/llm"
 )
 
 // style is a way to write. Only the sixteen colours of the terminal's own palette
@@ -95,3 +97,26 @@ func line(s string, w int) string { return cut(text.Line(s, 4*w+16), w) }
 func wrap(s string, w int) []string { return markdown.Wrap(s, w, " -/") }
 
 func strip(s string) string { return ansi.Strip(s) }
+
+func tokens(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 100_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+func money(m llm.Money) string {
+	dollars := float64(m) / 1e9
+	switch {
+	case m == 0:
+		return "$0.00"
+	case dollars < 0.01:
+		return fmt.Sprintf("$%.4f", dollars)
+	}
+	return fmt.Sprintf("$%.2f", dollars)
+}

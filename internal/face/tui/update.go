@@ -1,11 +1,20 @@
 package tui
 
 import (
+	"context"
+	"iter"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/operation/public"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/permit"
 )
 
 // Update follows what happened.
@@ -211,4 +220,252 @@ func (msg pageMsg) apply(m *root) tea.Cmd {
 		return m.catchUp(s)
 	}
 	return nil // what is newer the next look brings
+}
+
+type agentsMsg struct {
+	agents *agents
+	facts  *public.HomeFacts // with them; nil: nobody is on Home
+	of     id.Agent
+	mode   permit.Mode     // how the calls of that agent are permitted
+	drives *public.Program // the program that drives it; nil: none
+	err    error
+}
+
+// look reads who is there. Any number of wishes to look become one.
+func (m *root) look() tea.Cmd {
+	if m.workspace == nil {
+		return nil
+	}
+	if m.looking {
+		m.again = true
+		return nil
+	}
+	m.looking, m.again = true, false
+	clear(m.fresh)
+	workspace, ctx, a, all := m.workspace, m.ctx, m.now.agent, m.hall.on
+	return func() tea.Msg {
+		var c Agents
+		var facts *public.HomeFacts
+		var err error
+		if all {
+			var f public.HomeFacts
+			f, err = workspace.Overview(ctx)
+			facts, c = &f, Agents{All: f.All, States: f.States}
+		} else {
+			c, err = workspace.Agents(ctx)
+		}
+		if err != nil {
+			return agentsMsg{err: err}
+		}
+		mode, err := workspace.Mode(ctx, a)
+		if err != nil {
+			mode = "" // an agent that is gone; nothing is shown
+		}
+		all := newAgents(c)
+		return agentsMsg{agents: all, facts: facts, of: a, mode: mode, drives: drives(ctx, workspace, all, a)}
+	}
+}
+
+// lookLater looks at everybody again, although whatever happens is told: nothing may be
+// wrong for long.
+func (m *root) lookLater() tea.Cmd { return m.later(15*time.Second, lookMsg{}) }
+
+type lookMsg struct{}
+
+func (m *root) choose(s *screen) tea.Cmd {
+	a, ok := m.agents.get(s.agent)
+	if !ok || m.workspace == nil {
+		return nil
+	}
+	if _, known := m.models[s.agent]; known {
+		return nil
+	}
+	found, err := m.workspace.Model(a, s.model)
+	m.models[s.agent] = chosen{found, err}
+	return nil
+}
+
+func (events eventsMsg) apply(m *root) tea.Cmd {
+	cmds := []tea.Cmd{m.events.next(m.ctx)}
+	look := false
+	for _, e := range events {
+		cmd, changed := m.event(e)
+		if e.Agent != "" {
+			m.clock(m.screen(e.Agent))
+		}
+		cmds = append(cmds, cmd)
+		look = look || changed
+	}
+	if look {
+		cmds = append(cmds, m.look())
+	}
+	cmds = append(cmds, m.homeChanged())
+	return tea.Batch(cmds...)
+}
+
+// event follows one. changed says that agents are not what they were.
+func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
+	if e.Agent == "" {
+		if e.Type == loop.Note {
+			return m.tell(warn, e.Text), false
+		}
+		return nil, true
+	}
+	s := m.screen(e.Agent)
+	s.live.take(e, m.o.Now())
+	s.join()
+	switch e.Type {
+	case loop.Became:
+		return m.became(s, e), e.State == nil
+	case loop.TurnStarted:
+		return nil, true
+	case loop.CallStarted:
+		return m.handOver(s), false
+	case loop.Recorded:
+		s.heard(*e.Entry)
+		m.toldModel(s, *e.Entry)
+		return m.recorded(s, *e.Entry), e.Entry.Kind != history.ToolResult
+	case loop.TurnEnded:
+		s.stopping = false
+		// It may have been one that nobody here asked for, such as a task.
+		return tea.Batch(m.news(e), m.notifyEnd(e), m.catchUpLater(s), m.next(s)), true
+	case loop.Forked, loop.Killed, loop.Mailed, loop.Spent:
+		return m.news(e), true
+	case loop.Note:
+		return m.news(e), false
+	}
+	return nil, false
+}
+
+// recorded takes an entry that became durable. One with large contents is read as a
+// page.
+func (m *root) recorded(s *screen, e history.Entry) tea.Cmd {
+	if e.Kind == history.Assistant || e.Kind == history.Interrupted {
+		defer s.live.said()
+	}
+	if !s.transcript.read {
+		return nil
+	}
+	read, whole := decode(e)
+	if !whole || s.behind || s.loading {
+		s.behind = true
+		if s == m.now {
+			return m.catchUp(s)
+		}
+		return nil
+	}
+	if s.stored(read) {
+		return m.reread(s)
+	}
+	return nil
+}
+
+// catchUpLater reads what a turn left, once it is over.
+func (m *root) catchUpLater(s *screen) tea.Cmd {
+	if s.transcript.read {
+		s.behind = true
+	}
+	if s == m.now {
+		return m.catchUp(s)
+	}
+	return nil
+}
+
+// news tells what happened to others, without moving the screen.
+func (m *root) news(e loop.Event) tea.Cmd {
+	who := m.agents.label(e.Agent)
+	here := e.Agent == m.now.agent
+	switch e.Type {
+	case loop.TurnEnded:
+		switch {
+		case here:
+		case e.Err == nil:
+			return m.tell(good, who+" is done: "+lastLine(e.Outcome))
+		case fault.Is(e.Err, fault.Cancelled), fault.Is(e.Err, fault.Interrupted), fault.Is(e.Err, fault.DeadAgent):
+			return m.tell(warn, who+" was stopped")
+		default:
+			return m.tell(bad, who+" failed: "+e.Err.Error())
+		}
+	case loop.Forked:
+		if m.screen(e.Agent).barrier == nil && len(e.Children) > 0 && !m.mine[e.Children[0]] { // not by the user
+			return m.tell(accent, who+" forked "+text.Count(len(e.Children), "child"))
+		}
+	case loop.Killed:
+		return m.tell(warn, who+" was killed")
+	case loop.Mailed:
+		return m.tell(accent, "Mail for "+who)
+	case loop.Note:
+		return m.tell(warn, who+": "+pointed(e.Text))
+	}
+	return nil
+}
+
+// became takes what an agent does from now on.
+func (m *root) became(s *screen, e loop.Event) tea.Cmd {
+	if e.State == nil || m.agents == nil {
+		return nil
+	}
+	m.agents.States[e.Agent], m.fresh[e.Agent] = *e.State, *e.State
+	if e.State.Busy() {
+		return nil
+	}
+	s.stopping = false
+	return m.next(s)
+}
+
+// inbox gathers events while the screen is being drawn, so that many of them cost
+// one drawing.
+type inbox struct {
+	mu      sync.Mutex
+	waiting []loop.Event // guarded by mu
+	given   time.Time    // when events were last handed out; guarded by mu
+	wake    chan struct{}
+}
+
+// pause is how long events are gathered after some were handed out: nobody reads
+// faster, and the processor is left to keys, which wait for nothing.
+const pause = 33 * time.Millisecond
+
+type eventsMsg []loop.Event
+
+func newInbox(ctx context.Context, events iter.Seq[loop.Event]) *inbox {
+	in := &inbox{wake: make(chan struct{}, 1)}
+	go func() {
+		for e := range events {
+			in.mu.Lock()
+			in.waiting = append(in.waiting, e)
+			in.mu.Unlock()
+			select {
+			case in.wake <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return in
+}
+
+func (in *inbox) next(ctx context.Context) tea.Cmd {
+	if in == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		select {
+		case <-in.wake:
+		case <-ctx.Done():
+			return nil
+		}
+		in.mu.Lock()
+		rest := time.Until(in.given.Add(pause))
+		in.mu.Unlock()
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return nil
+		}
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		batch := in.waiting
+		in.waiting, in.given = nil, time.Now()
+		return eventsMsg(batch)
+	}
 }

@@ -2,8 +2,11 @@ package markdown
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark/ast"
 	tables "github.com/yuin/goldmark/extension/ast"
 
@@ -201,4 +204,143 @@ func (b box) next(theme Theme) string {
 func (p *page) room() int {
 	_, _, width := p.prefix()
 	return p.width - width
+}
+
+// showTable shows a table in columns, or one cell after the other where not even narrow columns fit.
+func (p *page) showTable(n *tables.Table) {
+	var rows [][]string
+	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
+		style := Style("")
+		if _, head := r.(*tables.TableHeader); head {
+			style = p.theme.TableHead
+		}
+		var row []string
+		for c := r.FirstChild(); c != nil; c = c.NextSibling() {
+			row = append(row, p.inline(c, style))
+		}
+		rows = append(rows, row)
+	}
+	widths := shareWidth(rows, p.room())
+	if widths == nil {
+		p.show(p.stackCells(rows))
+		return
+	}
+	var out []string
+	for i, row := range rows {
+		if out = append(out, p.layRow(row, widths, n.Alignments)...); i == 0 {
+			var lines []string
+			for _, w := range widths {
+				lines = append(lines, strings.Repeat("─", w))
+			}
+			out = append(out, p.theme.TableLine.Of(strings.Join(lines, "─┼─")))
+		}
+	}
+	p.show(out)
+}
+
+func (p *page) stackCells(rows [][]string) (out []string) {
+	for _, row := range rows {
+		for i, cell := range row {
+			if cell == "" {
+				continue
+			}
+			if i > 0 {
+				cell = p.theme.TableLine.Of("| ") + cell
+			}
+			out = append(out, Wrap(cell, p.room(), " ")...)
+		}
+	}
+	return out
+}
+
+func (p *page) layRow(row []string, widths []int, alignments []tables.Alignment) []string {
+	columns, height := make([][]string, len(widths)), 1
+	for i, w := range widths {
+		columns[i] = Wrap(row[i], w, " ")
+		height = max(height, len(columns[i]))
+	}
+	out := make([]string, height)
+	for y := range out {
+		for i, w := range widths {
+			cell := ""
+			if y < len(columns[i]) {
+				cell = columns[i][y]
+			}
+			free := max(0, w-ansi.StringWidth(cell))
+			left := map[tables.Alignment]int{tables.AlignRight: free, tables.AlignCenter: free / 2}[alignments[i]]
+			if i > 0 {
+				out[y] += p.theme.TableLine.Of(" │ ")
+			}
+			out[y] += strings.Repeat(" ", left) + cell + strings.Repeat(" ", free-left)
+		}
+		out[y] = strings.TrimRight(out[y], " ")
+	}
+	return out
+}
+
+// shareWidth gives each column its width: what it wants, else what there is, taken from the widest first. It returns
+// nil where not even narrow columns fit.
+func shareWidth(rows [][]string, room int) []int {
+	const narrowest = 4
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(cell), 1)
+		}
+	}
+	room -= 3 * (len(widths) - 1)
+	total := 0
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > room; total-- {
+		widest := slices.Max(widths)
+		if widest <= narrowest {
+			return nil
+		}
+		widths[slices.Index(widths, widest)]--
+	}
+	return widths
+}
+
+// hunk counts the lines of a diff that are still to come, so that a removed line
+// that begins with two dashes is not taken for a file's name.
+type hunk struct{ old, new int }
+
+func (h *hunk) line(s string, theme Theme) Style {
+	inside := h.old > 0 || h.new > 0
+	switch {
+	case strings.HasPrefix(s, "@@"):
+		*h = hunkOf(s)
+		return theme.Hunk
+	case !inside && (strings.HasPrefix(s, "+++ ") || strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.HasPrefix(s, "index ")):
+		return theme.Comment
+	case strings.HasPrefix(s, "+"):
+		h.new--
+		return theme.Added
+	case strings.HasPrefix(s, "-"):
+		h.old--
+		return theme.Removed
+	case !strings.HasPrefix(s, `\`): // "\ No newline at end of file" is not a line of either
+		h.old--
+		h.new--
+	}
+	return theme.Plain
+}
+
+// hunkOf reads "@@ -1,2 +3 @@"; a count that is left out is one.
+func hunkOf(s string) hunk {
+	fields := strings.Fields(s)
+	if len(fields) < 3 {
+		return hunk{}
+	}
+	count := func(field string) int {
+		_, n, ok := strings.Cut(field, ",")
+		if !ok {
+			return 1
+		}
+		lines, _ := strconv.Atoi(n) // one that cannot be read is none
+		return lines
+	}
+	return hunk{count(fields[1]), count(fields[2])}
 }

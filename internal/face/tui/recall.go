@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
+	"ramet/internal/operation/session"
 )
 
 // openPast lets the user find an earlier prompt by a few letters; the newest is at the top.
@@ -85,5 +86,56 @@ func (msg editedMsg) apply(m *root) tea.Cmd {
 	}
 	said := strings.TrimRight(string(b), "\n")
 	msg.screen.input.set(said, len(said))
+	return m.edited()
+}
+
+// key recalls a former prompt where the cursor stands at the edge.
+func (p *past) key(m *root, name string) bool {
+	in := &m.now.input
+	said := m.memory.Said
+	switch {
+	case name == "up" && in.atTop() && p.at > 0 && p.at <= len(said):
+		if p.at == len(said) {
+			p.draft = in.text()
+		}
+		p.at--
+	case name == "down" && in.atBottom() && p.at < len(said):
+		p.at++
+	default:
+		return false
+	}
+	recalled := p.draft
+	if p.at < len(said) {
+		recalled = said[p.at]
+	}
+	in.set(recalled, len(recalled))
+	m.dirty = true
+	return true
+}
+
+type pastedMsg struct {
+	path string
+	err  error
+}
+
+// pasteImage asks for the image on the clipboard: terminals paste texts only.
+func (m *root) pasteImage() tea.Cmd {
+	workspace, ctx := m.workspace, m.ctx
+	if workspace == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		path, err := workspace.Clipboard(ctx)
+		return pastedMsg{path, err}
+	}
+}
+
+// apply puts it into the prompt, as a file that is named.
+func (msg pastedMsg) apply(m *root) tea.Cmd {
+	if msg.err != nil {
+		return m.tell(warn, explain(msg.err))
+	}
+	m.now.input.paste(session.Mention(msg.path))
+	m.typing()
 	return m.edited()
 }
