@@ -254,8 +254,8 @@ func (h *happenings) until(is func() bool) {
 	}
 }
 
-// follow tells the editor what agents of its sessions do, also where nobody prompted them here:
-// a letter may have woken them.
+// follow reports to the editor what agents of its sessions do, also when it did not prompt them:
+// mail may have woken them.
 func (d *desk) follow(ctx context.Context) {
 	seen, _ := d.Kernel.Events.Subscribe(ctx)
 	for e := range seen {

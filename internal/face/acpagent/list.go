@@ -104,7 +104,7 @@ func (d *desk) info(ctx context.Context, a agent.Agent) (sdk.SessionInfo, error)
 // mostLent limits the servers that an editor may lend a session.
 const mostLent = 32
 
-// servers are those that the editor lends, checked.
+// servers checks and returns the servers that the editor lends.
 func servers(given []sdk.McpServer) ([]config.Server, error) {
 	if len(given) > mostLent {
 		return nil, fault.New(fault.InvalidField, "%d servers are too many: %d at most", len(given), mostLent)

@@ -3,19 +3,19 @@
 //
 // A session of the editor is an agent. A new one is a child of agent 0 with a context of its
 // own; load and resume take up any agent that lives, fork forks it, list lists them, and
-// close stops its turn and lets go of it: the agent stays, until somebody kills it.
+// close stops its turn and lets go of it: the agent stays until it is killed.
 //
 // # Promises
 //
 //   - Nothing but whole messages is written to the output.
 //   - Bad input never ends the line and changes nothing: what is no message, is too long,
-//     asks for what there is not, or names what nobody knows, is answered with an error.
+//     asks for what there is not, or has an unknown name, is answered with an error.
 //   - What is asked on a session is heard in the order in which it was said: a cancel behind
 //     a prompt stops that prompt, however early it comes.
 //   - A prompt is answered when its turn is over, behind everything that the turn told. When
 //     it was cancelled, nothing of it runs then.
 //   - A call that no rule permits is asked of the editor's user with every choice that other
-//     faces have. While nobody answers the call waits; where nobody can, it is refused.
+//     faces have. The call waits for the answer; where no person can answer, it is refused.
 //   - A replay tells the past, and adds nothing to it.
 //   - When the input ends, turns of this process end, and so does everything that they
 //     started. Turns in a server ("ramet serve") go on.
@@ -336,7 +336,7 @@ var _ permit.Asker = asker{}
 // cancelRequest is the notification by which any request is taken back.
 const cancelRequest = "$/cancel_request"
 
-// begun is a context for answering a request, which ends when the request is taken back.
+// begun returns a context for answering a request, which ends when the request is taken back.
 func (s *Server) begun(m acp.Message) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mu.Lock()
@@ -374,8 +374,7 @@ const (
 	codeInternal = -32603
 )
 
-// failure is an error as the editor is told of it: in words, with what to do, and with our own
-// code beside it.
+// failure returns the answer of the protocol for an error: the message with its hint, and our own code as data.
 func failure(err error) *sdk.RequestError {
 	var r *sdk.RequestError
 	if errors.As(err, &r) {

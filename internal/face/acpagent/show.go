@@ -132,8 +132,8 @@ func (c *conversation) tellUsage(e loop.Event) {
 // mostReplayed limits the entries that a load sends, newest first.
 const mostReplayed = 10000
 
-// replay tells the editor the conversation so far: what was said, also where a summary stands in
-// its place for the model, and not what was rewound.
+// replay sends the editor the conversation so far: all that was said, also where the model has a summary
+// instead, but not what was rewound.
 func (c *conversation) replay(ctx context.Context) error {
 	var pages [][]session.Entry // newest first
 	total, more := 0, true

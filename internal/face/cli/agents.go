@@ -96,7 +96,7 @@ killed.`
 	return c
 }
 
-// mailCommand is the command of the operation, with --delete in addition, which is an operation of its own.
+// mailCommand returns the command of the operation, with --delete in addition, which is an operation of its own.
 func mailCommand(l *Line) *cobra.Command {
 	c := l.Command(&operation.Mail)
 	c.Short = "List an agent's mail, unread first, or delete some; marks nothing"

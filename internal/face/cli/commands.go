@@ -35,7 +35,7 @@ func (v Version) Text(w *printer.Writer) {
 	}
 }
 
-// String is the whole of it on one line.
+// String returns the version and its source on one line.
 func (v Version) String() string {
 	out := "ramet " + v.Version + ", " + v.Go
 	if source := v.source(); source != "" {
@@ -44,7 +44,7 @@ func (v Version) String() string {
 	return out
 }
 
-// source is one line on what it was built from; empty where that is not known.
+// source returns the commit of the build on one line; empty if it is unknown.
 func (v Version) source() string {
 	if v.Revision == "" {
 		return ""

@@ -186,8 +186,8 @@ type hooked struct {
 	minutes float64
 }
 
-// start is a sub-agent as the hook tells of it. Its id is Claude Code's: it is known
-// when it starts, and everybody in the session knows it by that.
+// start returns the sub-agent that the hook reports. Its id is Claude Code's, which is known when it starts
+// and is used in its whole session.
 func (h hooked) start() ledger.Start {
 	st := ledger.Start{ID: h.in.AgentID, Type: text.Line(h.in.AgentType, 200), Description: text.Line(h.in.Prompt, 200), Minutes: h.minutes,
 		Extra: []ledger.Member{{Key: "recorded_by", Raw: ledger.QuoteJSON("claude-code")}, {Key: sessionKey, Raw: ledger.QuoteJSON(h.in.Session)}}}
@@ -272,7 +272,7 @@ func (h hooked) interruptAll(ctx context.Context, why string) error {
 	return err
 }
 
-// running are the spawned entries of this session.
+// running returns the spawned entries of this session.
 func (h hooked) running(ctx context.Context) ([]ledger.Entry, error) {
 	v, err := h.Read(ctx)
 	if err != nil {

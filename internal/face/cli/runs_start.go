@@ -330,7 +330,7 @@ func consentToStart(ctx context.Context, l *Line, o operation.StartRunInput, run
 	return trust.AcceptRecipe(ctx, home, digest)
 }
 
-// ask shows what a run would do and asks whether it may. Where nobody can answer, the error names
+// ask shows what a run would do and asks whether it may. Where no person can answer, the error names
 // the command that consents.
 func ask(l *Line, list string, why *fault.Error, accept, command string) error {
 	if !l.JSON {

@@ -305,7 +305,7 @@ client closes. A call that no rule or mode allows needs approval in a terminal o
 	}
 }
 
-// caller is the agent whose token was given; empty: nobody's. A command of an agent is that
+// caller returns the agent whose token was given, or empty if none was. A command of an agent is that
 // agent's, whatever token it has.
 func caller(l *Line) (id.Agent, error) {
 	said := l.Getenv(tokenVariable)

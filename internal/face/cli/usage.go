@@ -234,7 +234,7 @@ var guesses = map[string]string{
 	"model":     "`ramet models` lists them, `ramet config set model VENDOR/NAME` sets the default, /model in the terminal changes an agent's",
 }
 
-// lineAlone stands in for what the script for bash takes from the package bash-completion, where that is not
+// lineAlone replaces what the script for bash uses of the package bash-completion, where that is not
 // installed: macOS and many images have none, and each Tab would print an error.
 //
 //go:embed alone.bash

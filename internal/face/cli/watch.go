@@ -268,8 +268,8 @@ func (v *live) rest(answer string) (string, bool) {
 	return rest, true
 }
 
-// printUnread prints what children reported during a turn and its agent did not read, nor those
-// below it who have children of their own: a result that nobody reads is lost, whatever they said.
+// printUnread prints what children reported during a turn and its agent did not read, nor the agents
+// in its subtree that have children of their own: an unread result is lost.
 func printUnread(ctx context.Context, ws *session.Workspace, a agent.Agent, before int64, o loop.Outcome, w *watcher, well bool) error {
 	left, err := ws.Mail().Unread(ctx, a.ID, before)
 	if err != nil {
@@ -294,7 +294,7 @@ func printUnread(ctx context.Context, ws *session.Workspace, a agent.Agent, befo
 	return failed
 }
 
-// missing are letters that somebody did not read.
+// missing holds the mail that an agent did not read.
 type missing struct {
 	who  agent.Agent
 	left []mail.Letter
@@ -407,8 +407,8 @@ func continueAll(l *Line, ctx context.Context, ws *session.Workspace, terms *ker
 	return errors.Join(failed, leftOver(ctx, ws, turns, w)) // all reports are in now
 }
 
-// leftOver prints what nobody read of what came: those who went on, those who had children
-// meanwhile, and the parents of those who went on, whose own turns were over before.
+// leftOver prints the unread mail of the agents that continued, of those that had children
+// meanwhile, and of the parents of those that continued, whose own turns had ended before.
 func leftOver(ctx context.Context, ws *session.Workspace, turns []session.Continued, w *watcher) error {
 	var failed error
 	told := map[id.Agent]bool{}

@@ -54,7 +54,7 @@ func (a Agents) find(c *Call) (agent.Agent, error) {
 	return agent.Find(c.Context(), a.Store, c.Param("ref"))
 }
 
-// agentRoutes are the routes of agents; without a kernel they find nothing.
+// agentRoutes returns the routes of agents; without a kernel they answer NOT_FOUND.
 func agentRoutes(a Agents) []Route {
 	const one = "/api/v1/agents/{ref}"
 	doc := func(id, summary string, query ...Param) Doc {
@@ -76,7 +76,7 @@ func agentRoutes(a Agents) []Route {
 	return append(table, a.permissionRoutes()...)
 }
 
-// home is the screen of all agents. Who follows the events asks again after each that names
+// home returns the screen of all agents. A client that follows the events asks again after each that names
 // an agent, or none.
 func (a Agents) home(c *Call, _ None) (public.Home, error) {
 	if err := a.here(); err != nil {
@@ -97,7 +97,7 @@ func (a Agents) home(c *Call, _ None) (public.Home, error) {
 	return public.FormatHome(public.MakeHome(facts)), nil
 }
 
-// MessageHere is a message as it stands in the history of an agent.
+// MessageHere is a message of the history of an agent.
 type MessageHere struct {
 	public.Message
 	Depth     int  `json:"depth"` // of the agent that stored it: generations below agent 0
@@ -303,7 +303,7 @@ func (a Agents) readPart(ctx context.Context, of agent.Agent, m id.Message, numb
 // shownPart is a part without what is too large to be shown in a list.
 type shownPart struct {
 	history.Part
-	Cut bool `json:"cut,omitempty"` // size says how large its content is; it is read by itself
+	Cut bool `json:"cut,omitempty"` // the content, of the given size, is read by itself
 }
 
 // boundedParts leaves large parts as they are stored, which is by reference, and makes
@@ -339,7 +339,7 @@ func boundedParts(stored json.RawMessage) json.RawMessage {
 	return out[:len(out)-1]
 }
 
-// clip is the beginning of a text.
+// clip returns the first bytes of a text.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -143,7 +143,7 @@ type Detail struct {
 	Suggestion string `json:"suggestion,omitempty"`
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 // Refuse makes an answer with a status of its own.
@@ -158,8 +158,8 @@ func badQuery(name, message, suggestion string) *Error {
 	return Refuse(http.StatusBadRequest, fault.InvalidField, name+" "+message, Detail{"/query/" + jsonschema.Escape(name), message, suggestion})
 }
 
-// answerOf is the answer to an error. Only faults were written for users: of anything
-// else nothing is told.
+// answerOf returns the answer to an error. Only faults were written for users: no other error
+// is shown.
 func answerOf(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

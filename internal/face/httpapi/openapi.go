@@ -139,7 +139,7 @@ func words[T ~string](list ...T) []string {
 	return out
 }
 
-// RunInput stands in the document for the body that telemetry.ParseNew reads.
+// RunInput describes the body that telemetry.ParseNew reads.
 type RunInput struct{}
 
 // RunPatch stands for the body that telemetry.ParsePatch reads.
@@ -184,7 +184,7 @@ func (BatchInput) Shape(types *shape.Types) *shape.Shape {
 	return shape.Object(shape.Must("runs", shape.List(types.Of(reflect.TypeFor[RunInput]())).AtMost(telemetry.MaxBatch)))
 }
 
-// input is a field of a record as a client may send it.
+// input returns the shape of a field of a record as a client may send it.
 func input(types *shape.Types, f telemetry.Input) *shape.Shape {
 	switch {
 	case f.Form == telemetry.Count:

@@ -130,7 +130,7 @@ type Call struct {
 // caller's doing.
 func (c *Call) Context() context.Context { return history.By(c.Request.Context(), c.actor()) }
 
-// actor is the person who asks. A session of the page began with the token.
+// actor returns the person who asks. A session of the page began with the token.
 func (c *Call) actor() history.Actor {
 	if c.by == visitor {
 		return history.Actor{Who: "token holder", Face: history.Page}
@@ -138,17 +138,17 @@ func (c *Call) actor() history.Actor {
 	return history.Actor{Who: "token holder", Face: history.HTTP}
 }
 
-// Param is a part of the path: not empty, not a dot or two, without slashes and control
+// Param returns a part of the path: not empty, not a dot or two, without slashes and control
 // characters, but otherwise as the client wrote it.
 func (c *Call) Param(name string) string { return c.params[name] }
 
-// Query is a query parameter, or empty.
+// Query returns a query parameter, or empty.
 func (c *Call) Query(name string) string { return c.query.Get(name) }
 
 // Has reports whether the parameter was given, even if empty.
 func (c *Call) Has(name string) bool { return c.query.Has(name) }
 
-// Number is a query parameter from low to high, or otherwise if it was not given.
+// Number returns a query parameter from low to high, or otherwise if it was not given.
 func (c *Call) Number(name string, low, high, otherwise int64) (int64, error) {
 	if !c.Has(name) {
 		return otherwise, nil
@@ -160,7 +160,7 @@ func (c *Call) Number(name string, low, high, otherwise int64) (int64, error) {
 	return n, nil
 }
 
-// Flag is a query parameter that is 0 or 1; not given is 0.
+// Flag returns a query parameter that is 0 or 1; not given is 0.
 func (c *Call) Flag(name string) (bool, error) {
 	n, err := c.Number(name, 0, 1, 0)
 	return n == 1, err
@@ -210,7 +210,7 @@ func send(w http.ResponseWriter, status int, media string, body []byte) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	w.WriteHeader(status)
-	// Whoever does not take the answer has gone.
+	// A client that does not read the answer is gone.
 	_, _ = w.Write(body)
 }
 

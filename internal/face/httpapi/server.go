@@ -6,8 +6,8 @@
 //   - One table of routes (Route) says what is answered. Every request passes one gate
 //     before it reaches a route: Host, Origin, token or session, path, method, query,
 //     media type, size, depth. A new route cannot be without it.
-//   - Nothing but /health, and /login with a one-time code, is answered to somebody who
-//     has neither the token nor a session.
+//   - Nothing but /health, and /login with a one-time code, is answered without the token
+//     or a session.
 //   - No page of another origin can read or change anything, whatever name it gives this
 //     address.
 //   - GET and HEAD change nothing, but that a login code is used up.
@@ -188,7 +188,7 @@ func (s *Server) SetHosts(names []string) {
 	s.hosts.Store(&all)
 }
 
-// URL is the address of the page.
+// URL returns the address of the page.
 func URL(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
@@ -200,7 +200,7 @@ func URL(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// OpenAPI is the document of every server of a version.
+// OpenAPI returns the document of every server of a version.
 func OpenAPI(version string) []byte { return New(Options{Version: version}).Document() }
 
 // Health reports that the server is up and whether its store is, and nothing of their contents.
@@ -219,7 +219,7 @@ type LoginCode struct {
 	Until time.Time `json:"expires_at"`
 }
 
-// ownRoutes are the routes of the server itself: health, login, metrics, this document, the page.
+// ownRoutes returns the routes of the server itself: health, login, metrics, this document, the page.
 func (s *Server) ownRoutes() []Route {
 	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "server", Summary: summary} }
 	login := doc("login", "Turn a one-time code into a session, and go to the page")
@@ -310,7 +310,7 @@ func (s *Server) listProjects(c *Call, _ None) (ProjectList, error) {
 	return out, err
 }
 
-// loginCode is for `ramet web` in another process. A session cannot make itself longer.
+// loginCode makes a code for `ramet web` in another process. A session cannot make itself longer.
 func (s *Server) loginCode(c *Call, _ None) (LoginCode, error) {
 	if c.by != holder {
 		return LoginCode{}, Refuse(http.StatusForbidden, "DENIED", "only the token makes login codes, not a session")
@@ -347,7 +347,7 @@ func (s *Server) LoginCode() (code string, until time.Time) {
 	return s.access.pass(s.access.codes, codeTime, maxCodes)
 }
 
-// Document is the OpenAPI document of the table, as JSON.
+// Document returns the OpenAPI document of the table, as JSON.
 func (s *Server) Document() []byte {
 	text, err := encode(document(s.table, s.o.Version))
 	if err != nil {
@@ -369,10 +369,10 @@ const (
 	pulseLost  = 10 * time.Second // after how long without an answer a store is unreachable
 )
 
-// pulse knows whether a store answers. Whoever wants to know has it asked, all of them at
-// most once a second, and none of them waits for longer than a second.
+// pulse knows whether a store answers. Callers share one question a second, and none of them waits for
+// longer than a second.
 type pulse struct {
-	ask func(context.Context) error // nil: nobody has to be asked
+	ask func(context.Context) error // nil: there is no store to ask
 
 	mu     sync.Mutex    // guards what follows
 	heard  time.Time     // when the store answered last

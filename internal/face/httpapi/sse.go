@@ -409,7 +409,7 @@ func (e *Events) drain(from registry.Cursor) (registry.Cursor, error) {
 	}
 }
 
-// mailed is the event of a letter: its text says from whom.
+// mailed returns the event of a letter: its text is the sender.
 func mailed(l mail.Letter) loop.Event {
 	from := "you"
 	if l.From == id.Kernel {

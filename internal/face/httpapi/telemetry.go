@@ -293,7 +293,7 @@ var forges = []struct{ word, commits string }{
 	{"codeberg", "/commit/"},
 }
 
-// forgeURL is the address of a repository in a browser, and the path to its commits,
+// forgeURL returns the address of a repository in a browser, and the path to its commits,
 // from the URL of a remote. Users, passwords and tokens in it are left out.
 func forgeURL(remote string) (repo, commits string, ok bool) {
 	scheme, host, folder := splitRemote(strings.TrimSpace(remote))

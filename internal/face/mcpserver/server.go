@@ -7,15 +7,15 @@
 //
 // # Promises
 //
-//   - A tool is a command or a verb of package session, and decides nothing itself: what it
-//     answers is what that command prints with --json, and its output schema says so.
+//   - A tool is a command or a verb of package session, and decides nothing itself: it
+//     answers as that command prints with --json, which its output schema describes.
 //   - Who asks is known by the line, not by what is said on it: a person, or one agent, which
 //     may do what it may do by its own tools (session.As). An agent that is dead may nothing.
-//   - A call returns within 50 s. What takes longer goes on, and the answer is a handle, for
-//     which the tool wait gets what came of it. A handle is good for whoever got it, in the
+//   - A call returns within 50 s. What takes longer continues, and the answer is a handle, for
+//     which the tool wait returns the result. A handle is valid for its caller, in the
 //     same process, for an hour.
-//   - A turn that was begun goes on when the caller goes away. Where a server serves the
-//     workspace it runs there, and goes on when this process ends.
+//   - A turn that was begun continues when the caller is gone. Where a server serves the
+//     workspace it runs there, and continues when this process ends.
 //   - An argument is never read as a flag.
 package mcpserver
 
@@ -162,7 +162,7 @@ type patientLine struct {
 
 	mu    sync.Mutex
 	open  int           // requests that are not answered
-	quiet chan struct{} // closed when open becomes 0, if somebody waits for that
+	quiet chan struct{} // closed when open becomes 0, if Read waits for that
 }
 
 func (l *patientLine) Read(ctx context.Context) (jsonrpc.Message, error) {

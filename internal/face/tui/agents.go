@@ -296,7 +296,7 @@ func short(a agent.Agent) string {
 	return a.ID.Short()
 }
 
-// busy says whether an agent does something that can be stopped, whoever runs it.
+// busy reports whether an agent does something that can be stopped, in whichever process.
 func (m *root) busy(s *screen) bool {
 	return s.working() || m.agents != nil && m.agents.States[s.agent].Busy()
 }
@@ -308,7 +308,7 @@ func (m *root) needsKey(s *screen) bool {
 
 func (m *root) occupied(s *screen) bool { return m.busy(s) && !m.needsKey(s) }
 
-// stoppable says whether there is something to stop where the user is.
+// stoppable reports whether there is something to stop where the user is.
 func (m *root) stoppable() bool { return m.now.barrier != nil || m.now.shell != nil || m.busy(m.now) }
 
 func (m *root) state(a agent.Agent) (string, style) {
@@ -344,7 +344,7 @@ func (m *root) clock(s *screen) {
 	s.live.doing = word
 }
 
-// moving says whether something on the screen of the current agent moves by itself. Nothing does
+// moving reports whether something on the screen of the current agent moves by itself. Nothing does
 // while a person is asked, but that keys become the question's when its quiet time is over.
 func (m *root) moving() bool {
 	q := m.question()
@@ -363,7 +363,7 @@ func tone(s state.State) style {
 	return faint
 }
 
-// program is the one that drives the agent on the screen; empty: ramet itself does.
+// program returns the program that drives the agent on the screen; empty: ramet itself does.
 func (m *root) program() string {
 	a, ok := m.agent()
 	if !ok {
@@ -372,7 +372,7 @@ func (m *root) program() string {
 	return a.Driver()
 }
 
-// named are the commands that the user and the project define, and those of the program that drives
+// named returns the commands that the user and the project define, and those of the program that drives
 // the agent on the screen.
 func (m *root) named() []kit.Command {
 	out := m.workspace.Defined()
@@ -382,7 +382,7 @@ func (m *root) named() []kit.Command {
 	return out
 }
 
-// drives reads what the program that drives an agent offers; nil: none drives it, or nobody can tell.
+// drives reads what the program that drives an agent offers; nil: none drives it, or that is unknown.
 func drives(ctx context.Context, w Workspace, all *agents, who id.Agent) *public.Program {
 	a, ok := all.get(who)
 	if !ok || a.Driver() == "" {

@@ -382,7 +382,7 @@ func (b *block) layOutput(w int, open bool) []string {
 // telling are the arguments that say best what a call does, in this order.
 var telling = []string{"command", "path", "pattern", "prompt", "to", "agent", "query", "result"}
 
-// summary is one line about the arguments of a call.
+// summary returns one line about the arguments of a call.
 func summary(tool string, args json.RawMessage) string {
 	var m map[string]any
 	if json.Unmarshal(args, &m) != nil {

@@ -156,7 +156,7 @@ func (m *root) beginTour() tea.Cmd {
 	return nil
 }
 
-// tourOn goes on: first the line of the step, then the next step.
+// tourOn continues the tour: first the line of the step, then the next step.
 func (m *root) tourOn() tea.Cmd {
 	t := &m.tour
 	if line := tourSteps[t.at].line; line != "" && !t.typed {
@@ -196,7 +196,7 @@ func (m *root) tell(st style, said string) tea.Cmd {
 	return m.later(noticeFor, noticeOverMsg(m.note.number))
 }
 
-// lines are the notice, to its end if that is near: there it says what to do.
+// lines returns the notice, to its end if that is near: the remedy is there.
 func (n notice) lines(w int) []string {
 	const most = 3
 	out := wrap(n.text, max(1, w))
@@ -213,8 +213,8 @@ func explain(err error) string {
 	return "error[" + string(fault.CodeOf(err)) + "]: " + err.Error()
 }
 
-// notify tells a person who looks elsewhere; nobody is told who looks here. A terminal that does
-// not say whether it is in front is.
+// notify notifies the person if the terminal is not in front. One that does not report it counts as in
+// front.
 func (m *root) notify(what string) tea.Cmd {
 	if !m.away || m.o.Notify == nil {
 		return nil

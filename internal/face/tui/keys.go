@@ -283,10 +283,10 @@ func (m *root) escape() tea.Cmd {
 	return nil
 }
 
-// twice is how soon the second Ctrl-C must follow: while it stands there that it leaves.
+// twice limits the time until the second Ctrl-C: as long as the notice about it is shown.
 const twice = noticeFor
 
-// interrupt is Ctrl-C: it stops what is under way, else clears the prompt, else
+// interrupt handles Ctrl-C: it stops what is under way, else clears the prompt, else
 // leaves.
 func (m *root) interrupt() tea.Cmd {
 	switch {
@@ -343,7 +343,7 @@ func (m *root) goTo(a id.Agent) tea.Cmd {
 	return tea.Batch(m.catchUp(m.now), m.choose(m.now))
 }
 
-// writable says whether the current agent can be spoken to, or why not.
+// writable returns the current agent, and why it cannot be spoken to.
 func (m *root) writable() (agent.Agent, error) {
 	a, ok := m.agent()
 	if !ok {

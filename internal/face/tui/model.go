@@ -333,8 +333,8 @@ type overlay interface {
 
 // What a root is made of; what each does is in a file of its own.
 
-// completion is what could stand at the cursor: commands and their arguments behind
-// a slash, files behind an @.
+// completion lists candidates at the cursor: commands and their arguments after
+// a slash, files after an @.
 type completion struct {
 	session.Completion
 	file  bool

@@ -20,7 +20,7 @@ const (
 	SinceTyped    = time.Second
 )
 
-// QuestionStage is what the keys are for.
+// QuestionStage is the use of the keys.
 type QuestionStage int
 
 const (
@@ -41,13 +41,13 @@ type QuestionModel struct {
 	appeared, typed time.Time
 }
 
-// NewQuestion begins a question that nobody sees yet. typed is when the person last typed
+// NewQuestion makes a question that is not shown yet. typed is the time at which the person last typed
 // anything, anywhere.
 func NewQuestion(q permit.Question, typed time.Time) *QuestionModel {
 	return &QuestionModel{Question: q, Options: q.Options(), typed: typed}
 }
 
-// Appear says that the person sees the question from now on.
+// Appear records that the person sees the question from now on.
 func (m *QuestionModel) Appear(now time.Time) {
 	m.appeared = now
 	if m.Stage == Choosing {
@@ -55,7 +55,7 @@ func (m *QuestionModel) Appear(now time.Time) {
 	}
 }
 
-// Typed says that the prompt was changed, by whatever key.
+// Typed records that the prompt was changed, by whatever key.
 func (m *QuestionModel) Typed(now time.Time) {
 	m.typed = now
 	if m.Stage == Choosing {
@@ -63,7 +63,7 @@ func (m *QuestionModel) Typed(now time.Time) {
 	}
 }
 
-// Quiet says whether keys are not the question's yet.
+// Quiet reports whether keys are not the question's yet.
 func (m *QuestionModel) Quiet(now time.Time) bool {
 	return m.appeared.IsZero() || now.Sub(m.appeared) < SinceAppeared || now.Sub(m.typed) < SinceTyped
 }

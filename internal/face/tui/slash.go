@@ -245,8 +245,8 @@ func (msg answerMsg) apply(m *root) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// refused tells what came of a line that was typed. One that has a wrong word in it comes back into the
-// prompt, unless somebody typed on: then it is the last of the former ones.
+// refused shows why a typed line failed. One with a wrong word in it comes back into the
+// prompt, unless the person typed on: then it is the newest of the earlier prompts.
 func (s *screen) refused(said string, err error) {
 	s.tell(&block{form: trouble, body: said + ": " + explain(err)})
 	const misread, nowhere = 2, 3 // as the command line exits

@@ -133,7 +133,7 @@ type position struct {
 	Line  int        `json:"line"`
 }
 
-// mostDesks is how many terminals on one workspace keep what is typed in them.
+// mostDesks limits the terminals on one workspace that keep what is typed in them.
 const mostDesks = 32
 
 // desk is the file where one terminal keeps drafts and places. A second terminal on the same
@@ -145,7 +145,7 @@ type desk struct {
 	said []string // the prompts that the file held when this terminal last knew
 }
 
-// heed is what is gone from the file of the prompts that it held: they were redacted meanwhile.
+// heed returns the prompts that are no longer in the file: they were redacted meanwhile.
 func (d desk) heed() (gone map[string]bool) {
 	there, ok := reread(d.path)
 	if !ok {
@@ -191,7 +191,7 @@ func sit(path string) (desk, memory) {
 		}
 	}
 	m := recall(d.path)
-	if d.path != "" && d.path != path && len(m.Said) == 0 { // beside somebody: the same place, none of the drafts
+	if d.path != "" && d.path != path && len(m.Said) == 0 { // next to another terminal: the same place, none of the drafts
 		first := recall(path)
 		m.Current, m.Tree, m.Said = first.Current, first.Tree, first.Said
 	}
@@ -223,7 +223,7 @@ func (d desk) inherit(path string, m *memory) {
 		}
 		held, err := durable.TryLock(at + ".lock")
 		if err != nil {
-			continue // somebody sits there
+			continue // a terminal uses it
 		}
 		m.adopt(recall(at))
 		if keep(d.path, *m) == nil { // it exists twice for a moment, and never not at all

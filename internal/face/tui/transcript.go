@@ -276,7 +276,7 @@ func (t *transcript) lastSpeech() string {
 
 func (k key) before(o key) bool { return k.Entry < o.Entry || k.Entry == o.Entry && k.Part < o.Part }
 
-// live is what an agent says and does at the moment, before it is durable.
+// live holds the words and calls of an agent at the moment, before they are durable.
 type live struct {
 	working  bool
 	doing    string    // in a word, as far as it was seen
@@ -371,7 +371,7 @@ func (l *live) show(t *transcript) {
 	}
 }
 
-// blocks are the blocks that follow the stored ones.
+// blocks returns the blocks that follow the stored ones.
 func (l *live) blocks(t *transcript) []*block {
 	var out []*block
 	if l.thinking != nil {
@@ -391,7 +391,7 @@ func (l *live) blocks(t *transcript) []*block {
 // said forgets the reply that was stored as an entry.
 func (l *live) said() { l.text, l.thinking = nil, nil }
 
-// asking is the call that a question is about.
+// asking returns the call that a question is about.
 func (l *live) asking(id, tool string) *block {
 	if b := l.call(id); b != nil && id != "" {
 		return b
@@ -399,7 +399,7 @@ func (l *live) asking(id, tool string) *block {
 	return l.running(tool)
 }
 
-// running is the newest call of a tool that is not over.
+// running returns the newest call of a tool that is not over.
 func (l *live) running(tool string) *block {
 	for i := len(l.calls) - 1; i >= 0; i-- {
 		if !l.calls[i].done && l.calls[i].title == tool {

@@ -238,7 +238,7 @@ func (s *screen) gotBack(msg turnMsg) bool {
 	return true
 }
 
-// waiting is everything that was typed and not said yet.
+// waiting returns everything that was typed and not said yet.
 func (s *screen) waiting() []string {
 	var out []string
 	for _, h := range s.handed {
@@ -249,7 +249,7 @@ func (s *screen) waiting() []string {
 	return append(out, s.queue...)
 }
 
-// tickets are those of the turn and of everything that was handed over.
+// tickets returns those of the turn and of everything that was handed over.
 func (s *screen) tickets() []string {
 	out := []string{s.ticket}
 	for _, h := range s.handed {

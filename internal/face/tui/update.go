@@ -224,7 +224,7 @@ func (msg pageMsg) apply(m *root) tea.Cmd {
 
 type agentsMsg struct {
 	agents *agents
-	facts  *public.HomeFacts // with them; nil: nobody is on Home
+	facts  *public.HomeFacts // with them; nil: Home is not shown
 	of     id.Agent
 	mode   permit.Mode     // how the calls of that agent are permitted
 	drives *public.Program // the program that drives it; nil: none
@@ -327,7 +327,7 @@ func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
 		return m.recorded(s, *e.Entry), e.Entry.Kind != history.ToolResult
 	case loop.TurnEnded:
 		s.stopping = false
-		// It may have been one that nobody here asked for, such as a task.
+		// It may have been one that this terminal did not ask for, such as a task.
 		return tea.Batch(m.news(e), m.notifyEnd(e), m.catchUpLater(s), m.next(s)), true
 	case loop.Forked, loop.Killed, loop.Mailed, loop.Spent:
 		return m.news(e), true
@@ -371,7 +371,7 @@ func (m *root) catchUpLater(s *screen) tea.Cmd {
 	return nil
 }
 
-// news tells what happened to others, without moving the screen.
+// news shows a notice about other agents, without moving the screen.
 func (m *root) news(e loop.Event) tea.Cmd {
 	who := m.agents.label(e.Agent)
 	here := e.Agent == m.now.agent
@@ -422,7 +422,7 @@ type inbox struct {
 	wake    chan struct{}
 }
 
-// pause is how long events are gathered after some were handed out: nobody reads
+// pause is the time for which events are gathered after some were handed out: no person reads
 // faster, and the processor is left to keys, which wait for nothing.
 const pause = 33 * time.Millisecond
 

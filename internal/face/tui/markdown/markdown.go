@@ -69,7 +69,7 @@ func Render(src string, width int, theme Theme) []string {
 	return p.out
 }
 
-// Style is what stands between ESC [ and m in a colour code, like "1;34". Empty is
+// Style is the part of a colour code between ESC [ and m, like "1;34". Empty is
 // no style.
 type Style string
 
@@ -92,7 +92,7 @@ func join(a, b Style) Style {
 	return a + ";" + b
 }
 
-// Theme is how things look. Where a heading, emphasis or code in a line has no style,
+// Theme holds the style of each part. Where a heading, emphasis or code in a line has no style,
 // the signs of Markdown stay, so that it can still be told apart. Themes can be
 // compared.
 type Theme struct {
@@ -106,7 +106,7 @@ type Theme struct {
 	Clear                                                  bool  // nothing is faint, on the whole screen
 }
 
-// Dark is for light text on a dark ground, 256 colours.
+// Dark returns the theme for light text on a dark ground, 256 colours.
 func Dark() Theme {
 	return Theme{
 		Heading: "1;38;5;111", Strong: "1", Emphasis: "3", Strike: "9", Code: "38;5;180", Link: "4;38;5;75", Address: "38;5;244",
@@ -117,7 +117,7 @@ func Dark() Theme {
 	}
 }
 
-// Light is for dark text on a light ground, 256 colours.
+// Light returns the theme for dark text on a light ground, 256 colours.
 func Light() Theme {
 	return Theme{
 		Heading: "1;38;5;25", Strong: "1", Emphasis: "3", Strike: "9", Code: "38;5;130", Link: "4;38;5;25", Address: "38;5;241",
@@ -128,7 +128,7 @@ func Light() Theme {
 	}
 }
 
-// Contrast is for those who need strong differences: bold and underlined where others are
+// Contrast returns the theme for people who need strong differences: bold and underlined where others are
 // dim, the palette's own bright colours, no greys.
 func Contrast() Theme {
 	return Theme{
@@ -139,7 +139,7 @@ func Contrast() Theme {
 	}
 }
 
-// Basic is for terminals with 16 colours; it is readable on any ground.
+// Basic returns the theme for terminals with 16 colours; it is readable on any ground.
 func Basic() Theme {
 	return Theme{
 		Heading: "1;34", Strong: "1", Emphasis: "3", Strike: "9", Code: "36", Link: "4;34", Address: "2",
