@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/text"
 	"ramet/internal/core/mail"
 	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
 )
 
 // MailInput chooses letters of a mailbox.
@@ -157,4 +158,127 @@ func deleteMail(ctx context.Context, e *Env, in DeleteMailInput) (LettersDeleted
 		}
 	}
 	return out, e.Mail().Hide(ctx, a.ID, out.Letters...)
+}
+
+// ReadInput chooses a letter.
+type ReadInput struct {
+	Agent  AgentRef     `json:"agent,omitempty" arg:"AGENT!" slash:"-" help:"the agent: 0, a name, a uuid or the beginning of one (default: yourself if you are an agent, else 0)"`
+	Number LetterNumber `json:"number,omitempty" arg:"N" help:"number of the mail (default: the oldest unread)"`
+	Peek   bool         `json:"peek,omitempty" help:"leave it unread"`
+}
+
+// Read reads a letter.
+var Read = Op[ReadInput, LetterRead]{
+	Doc: Doc{Name: "read", Slash: "read-mail", Group: "mail", Faces: CLI | MCP | Slash,
+		Summary: "Read mail: number N, or the oldest unread",
+		Model:   "Read mail and mark it as read: this number, or the oldest unread.",
+		Help: `Read mail of an agent and mark it as read: message N, or the oldest unread one. With {peek} it
+stays unread.`},
+	Run: readLetter,
+	Text: func(w *printer.Writer, _ ReadInput, out LetterRead) {
+		if out.Letter == nil {
+			w.Line("no unread mail for %s", out.owner)
+			return
+		}
+		w.Line("%v", w.Dim(fmt.Sprintf("mail %d from %s, %s", out.Letter.Number, out.from, out.Letter.CreatedAt)))
+		w.Block("", out.Letter.Body)
+	},
+}
+
+// LetterRead is a letter that was read.
+type LetterRead struct {
+	Letter      *public.Letter `json:"letter"` // null: none is unread
+	owner, from string
+}
+
+func readLetter(ctx context.Context, e *Env, in ReadInput) (LetterRead, error) {
+	a, err := e.Target(ctx, in.Agent)
+	if err != nil {
+		return LetterRead{}, err
+	}
+	read := e.Workspace.Mail().Read
+	if in.Peek {
+		read = e.Mail().Peek
+	}
+	letter, found, err := read(ctx, a, int64(in.Number))
+	out := LetterRead{owner: a.Label()}
+	if err != nil || !found {
+		return out, err
+	}
+	shape := public.FormatLetter(letter)
+	out.Letter = &shape
+	out.from, err = e.nameSender(ctx, letter.From)
+	return out, err
+}
+
+// nameSender returns what the sender of a letter is called.
+func (e *Env) nameSender(ctx context.Context, from id.Agent) (string, error) {
+	switch from {
+	case "":
+		return You, nil
+	case id.Kernel:
+		return "the kernel", nil
+	}
+	sender, err := e.Store.Agent(ctx, from)
+	return sender.Label(), err
+}
+
+// SendInput is a letter.
+type SendInput struct {
+	To   AgentRef `json:"to" arg:"TO" help:"the recipient: 0, a name, a uuid or the beginning of one"`
+	Text Text     `json:"text" arg:"TEXT" alias:"body" help:"what you write"`
+	From AgentRef `json:"from,omitempty" default:"you" help:"the sender"`
+}
+
+// Check implements Checker.
+func (in *SendInput) Check() error { return At("text", mail.CheckBody(string(in.Text))) }
+
+// You names the person where a sender is named.
+const You = "you"
+
+// Send puts a letter into a mailbox.
+var Send = Op[SendInput, Sent]{
+	Doc: Doc{Name: "send", Group: "mail", ID: "sendLetter", Route: "POST /api/v1/agents/{ref=to}/send 201", Faces: CLI | HTTP | MCP | Slash, Tool: "send",
+		Summary: "Send mail to an agent",
+		Model:   "Send an agent mail, from you. Mail from a person or an ancestor starts a turn of an idle agent if a server runs; the answer says how it is delivered.",
+		Help: `Send mail to an agent, from you or, with {from}, from another agent. Mail from you or from an
+ancestor starts a turn of an idle agent if its kernel is running (see the setting wake). Otherwise it
+waits in the mailbox, and the command says for what. A working agent is notified before its turn
+ends. {text} - reads standard input.`},
+	Run:    send,
+	Public: func(_ Face, out Sent) any { return out.Letter },
+	Text: func(w *printer.Writer, _ SendInput, out Sent) {
+		w.Line("Sent mail %d to %s", out.Letter.Number, out.To)
+		switch mail.Fate(out.Letter.Fate) {
+		case mail.Wakes:
+			w.Line("it wakes %s", out.To)
+		case mail.Meets:
+			w.Line("%s is working, and is notified before its turn ends", out.To)
+		case mail.Waits:
+			w.Line("it waits: %s", out.Letter.Why)
+		}
+	},
+}
+
+// Sent is a letter that was sent.
+type Sent struct {
+	Letter public.Letter
+	To     string // label of the receiver
+}
+
+func send(ctx context.Context, e *Env, in SendInput) (Sent, error) {
+	to, err := e.Find(ctx, string(in.To))
+	if err != nil {
+		return Sent{}, err
+	}
+	letter := session.Letter{To: to, Body: string(in.Text)}
+	if in.From != You && in.From != "" {
+		from, err := e.Find(ctx, string(in.From))
+		if err != nil {
+			return Sent{}, err
+		}
+		letter.From = &from
+	}
+	sent, err := e.Mail().Send(ctx, letter)
+	return Sent{public.FormatLetter(sent), to.Label()}, err
 }

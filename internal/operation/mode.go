@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"ramet/internal/base/fault"
@@ -10,6 +11,7 @@ import (
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
+	"ramet/internal/model/llm"
 	"ramet/internal/operation/public"
 	"ramet/internal/turn/permit"
 )
@@ -151,4 +153,153 @@ func writeProgramMode(w *printer.Writer, p *public.Program) {
 		mode += " of " + strings.Join(words, ", ")
 	}
 	w.Line("%s: mode %s", p.Driver, mode)
+}
+
+// EffortInput shows or chooses an effort.
+type EffortInput struct {
+	Agent  AgentRef    `json:"agent,omitempty" arg:"AGENT" slash:"-" default:"0" help:"the agent whose effort to show or set"`
+	Effort *llm.Effort `json:"effort,omitempty" arg:"EFFORT" help:"reasoning effort"`
+}
+
+// SetEffort shows or chooses how hard an agent's model thinks.
+var SetEffort = Op[EffortInput, EffortNow]{
+	Doc: Doc{Name: "effort", Group: "agents", Faces: CLI | Slash,
+		Summary: "Show or choose the reasoning effort of an agent's model",
+		Help: `Show or choose the reasoning effort of an agent's model (default: agent 0): none, minimal, low,
+medium, high, xhigh, max, or default, which is what ` + "`ramet models`" + ` shows for
+the model, or the setting effort. If a model doesn't support a level, it gets the nearest one.
+
+The choice applies from the agent's next turn on, and to children that are forked afterwards.`},
+	Run:  setEffort,
+	Text: func(w *printer.Writer, _ EffortInput, out EffortNow) { out.write(w) },
+}
+
+func setEffort(ctx context.Context, e *Env, in EffortInput) (out EffortNow, err error) {
+	a, err := agentOrWord(ctx, e, in.Agent, &in.Effort, llm.Efforts())
+	if err != nil {
+		return out, err
+	}
+	if in.Effort != nil {
+		if _, err := ParseEffort(string(*in.Effort)); err != nil { // it was given as the agent
+			return out, err
+		}
+		if err := e.Models().SetEffort(ctx, a, *in.Effort); err != nil {
+			return out, err
+		}
+	}
+	found, err := e.Models().Effort(ctx, a)
+	out = EffortNow{Agent: a.ID, Effort: public.Optional(string(found.Word)), Of: public.Optional(found.Of), From: "model"}
+	switch {
+	case found.Of != "":
+		out.From = "agent"
+	case found.Set:
+		out.From = "setting"
+	}
+	return out, err
+}
+
+// ParseEffort reads an effort.
+func ParseEffort(word string) (llm.Effort, error) {
+	if !slices.Contains(llm.Efforts(), word) {
+		return "", refuseWord("effort", word, llm.Efforts())
+	}
+	return llm.Effort(word), nil
+}
+
+// EffortNow describes the effort of an agent's model.
+type EffortNow struct {
+	Agent  id.Agent  `json:"agent_uuid"`
+	Effort *string   `json:"effort"` // null: the model is not asked to think
+	Of     *id.Agent `json:"of"`     // the agent that it was chosen for; null: none
+	From   string    `json:"from"`   // agent, setting or model
+}
+
+func (e EffortNow) write(w *printer.Writer) {
+	word := "the model is not asked to think"
+	if e.Effort != nil {
+		word = *e.Effort
+	}
+	switch {
+	case e.From == "setting":
+		w.Line("%s (the setting effort)", word)
+	case e.Of == nil:
+		w.Line("%s (usual for its model)", word)
+	case *e.Of != e.Agent:
+		w.Line("%s (of %s)", word, e.Of.Short())
+	default:
+		w.Line("%s", word)
+	}
+}
+
+// DriversInput chooses programs.
+type DriversInput struct {
+	Name    Driver `json:"name,omitempty" arg:"NAME" help:"only this one"`
+	NoStart bool   `json:"no_start,omitempty" help:"start none of them"`
+}
+
+// ListDrivers lists the programs that can drive agents.
+var ListDrivers = Op[DriversInput, public.Drivers]{
+	Doc: Doc{Name: "drivers", Group: "agents", Faces: CLI, Effect: Reads,
+		Summary: "List the programs that can drive agents: Claude Code, Codex, …",
+		Help: `List the programs that can drive agents: those that ramet knows and those of your
+configuration, with path, version and capabilities. Installed programs are started briefly
+to ask them; {no_start} starts nothing.
+
+[driver.NAME] in your configuration adds a program that speaks the Agent Client Protocol, or
+changes one that ramet knows. Its keys: command, args, env, mode (the mode its sessions start
+in), asks (in that mode it asks before it changes anything), box (run it in the sandbox), state
+(its own folders, which it can write to in the sandbox), login, off.
+
+A program that doesn't ask runs confined: it can write only to the agent's folder and to its own
+state. ramet never touches its login.`},
+	Run: func(ctx context.Context, e *Env, in DriversInput) (public.Drivers, error) {
+		all := e.Programs().Drivers(ctx, !in.NoStart)
+		if in.Name == "" {
+			return all, nil
+		}
+		for _, d := range all.Drivers {
+			if d.Name == string(in.Name) {
+				return public.Drivers{Drivers: []public.Driver{d}}, nil
+			}
+		}
+		_, err := e.Programs().Driver(string(in.Name), "") // it says which was perhaps meant
+		if err == nil {
+			err = fault.New(fault.NotFound, "no driver %.60q is known", in.Name)
+		}
+		return all, err
+	},
+	Text: writeDrivers,
+}
+
+func writeDrivers(w *printer.Writer, _ DriversInput, d public.Drivers) {
+	rows := [][]string{{"NAME", "STATE", "VERSION", "ASKS", "BOX", "CAN", "WHAT"}}
+	for _, one := range d.Drivers {
+		what := strings.Join(one.Command, " ")
+		switch {
+		case one.Why != nil:
+			what = *one.Why
+		case one.State == "missing" && one.Install != nil:
+			what = *one.Install
+		case one.Path != nil:
+			what = *one.Path
+		}
+		rows = append(rows, []string{one.Name, one.State, orDash(one.Version), yesNo(one.Asks), yesNo(one.Boxed), orText(strings.Join(one.Can, " ")), text.Line(what, 100)})
+	}
+	w.Table(rows)
+}
+
+func orDash(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
+}
+
+func orText(s string) string { return orDash(public.Optional(s)) }
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }

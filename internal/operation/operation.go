@@ -3,7 +3,7 @@
 // flags, help and completion, HTTP its routes and OpenAPI document, MCP its tools, the terminal its
 // slash commands. docs/adding.md shows how to add one.
 //
-// An operation is a variable of type Op in a file of its own, listed in All. A face binds what it
+// An operation is a variable of type Op, listed in All. A face binds what it
 // was given to a new input (Param.Set for words, Decode for JSON) and passes it to a Client.
 package operation
 

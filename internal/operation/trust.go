@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
@@ -192,4 +193,138 @@ var AcceptTrust = Op[AcceptTrustInput, public.Trust]{
 		}
 		return passGate(ctx, g, TrustInput{List: true})
 	},
+}
+
+// InstructionsInput names an agent.
+type InstructionsInput struct {
+	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" default:"0" help:"the agent to assign them to"`
+}
+
+// ShowInstructions prints the instructions of an agent.
+var ShowInstructions = Op[InstructionsInput, public.Instructions]{
+	Doc: Doc{Name: "instructions", Group: "agents", Faces: CLI, Effect: Reads,
+		Summary: "Print an agent's instructions and their sources",
+		Help: `Print the instructions of an agent (default: agent 0), in the order in which its model reads
+them: first your own AGENTS.md, next to your configuration; then, for every folder from the
+project's down to the agent's, the first accepted one of AGENTS.override.md, AGENTS.md and
+CLAUDE.md, with the files that it imports (@path). Instructions of subfolders are added when a tool
+first reads or changes a file there. The limit is 128 KiB in all.
+
+Instructions of a project are used only in the version that you accepted (ramet trust).`},
+	Run: func(ctx context.Context, e *Env, in InstructionsInput) (out public.Instructions, err error) {
+		a, err := e.Target(ctx, in.Agent)
+		if err != nil {
+			return out, err
+		}
+		return e.Project().ShowInstructions(a)
+	},
+	Text: writeInstructions,
+}
+
+func writeInstructions(w *printer.Writer, _ InstructionsInput, d public.Instructions) {
+	for _, t := range d.Texts {
+		from := t.From
+		if t.ImportedBy != nil {
+			from += ", imported by " + *t.ImportedBy
+		}
+		w.Line("== %s (%s, %s)", from, t.Scope, text.Count(t.Size, "byte"))
+		for line := range strings.Lines(strings.TrimSpace(t.Text)) {
+			w.Line("%s", strings.TrimRight(line, "\r\n"))
+		}
+		w.Line("")
+	}
+	if len(d.Texts) == 0 {
+		w.Line("this agent has no instructions")
+	}
+	for _, n := range d.Notes {
+		w.Line("note: %s", n)
+	}
+}
+
+// ListHooks lists the commands that run on events.
+var ListHooks = Op[NoInput, public.Hooks]{
+	Doc: Doc{Name: "hooks", Group: "agents", Faces: CLI, Effect: Reads,
+		Summary: "List the commands that run on events of agents",
+		Help: `List the hooks: commands that run on events, such as before and after a tool call or at the end
+of a turn. They are defined in [[hooks]] of your configuration and the project's, in the
+project's .claude/settings.json and settings.local.json once you have accepted them (ramet
+trust), and in .claude/settings.json in your home folder. Hooks of a project run confined.`},
+	Run:  func(_ context.Context, e *Env, _ NoInput) (public.Hooks, error) { return e.Project().ListHooks() },
+	Text: writeHooks,
+}
+
+func writeHooks(w *printer.Writer, _ NoInput, d public.Hooks) {
+	if len(d.Hooks) == 0 {
+		w.Line("no hooks")
+	} else {
+		rows := [][]string{{"EVENT", "MATCHER", "WHOSE", "TIME", "COMMAND"}}
+		for _, h := range d.Hooks {
+			matcher, whose := h.Matcher, h.Scope
+			if matcher == "" {
+				matcher = "*"
+			}
+			if h.Required {
+				whose += ", required"
+			}
+			rows = append(rows, []string{h.Event, text.Line(matcher, 40), whose, (time.Duration(h.TimeoutMS) * time.Millisecond).String(), text.Line(h.Command, 100)})
+		}
+		w.Table(rows)
+	}
+	for _, n := range d.Notes {
+		w.Line("note: %s", n)
+	}
+}
+
+// ListSkills lists the skills that agents can read.
+var ListSkills = Op[NoInput, public.Skills]{
+	Doc: Doc{Name: "skills", Group: "agents", Faces: CLI, Effect: Reads, Summary: "List the skills that agents can read",
+		Help: `List the skills that agents can read: SKILL.md files in .agents/skills and .claude/skills of the
+project, once you have accepted them (ramet trust), and of your home folder, and in skills next to
+your configuration. An agent sees their names and descriptions, and reads one with the tool skill.
+allowed-tools restricts the tools until the turn ends; it never adds any.`},
+	Run:  func(_ context.Context, e *Env, _ NoInput) (public.Skills, error) { return e.Prompts().Skills() },
+	Text: func(w *printer.Writer, _ NoInput, out public.Skills) { writeSkills(w, out, false) },
+}
+
+// CheckSkills checks definitions against their format.
+var CheckSkills = Op[NoInput, public.Skills]{
+	Doc: Doc{Name: "skills check", Group: "agents", Faces: CLI, Effect: Reads, Summary: "Check skills, agents and commands for errors",
+		Help: `Check the skills, agents and commands that you and the project define. The exit code is 1 if a file
+defines none.`},
+	Run: func(_ context.Context, e *Env, _ NoInput) (public.Skills, error) {
+		out, err := e.Prompts().Skills()
+		if err == nil && len(out.Flaws) > 0 {
+			err = Incomplete{fault.New(fault.Failed, "%s cannot be used", text.Count(len(out.Flaws), "file"))}
+		}
+		return out, err
+	},
+	Text: func(w *printer.Writer, _ NoInput, out public.Skills) { writeSkills(w, out, true) },
+}
+
+func writeSkills(w *printer.Writer, d public.Skills, remarks bool) {
+	rows := [][]string{{"SKILL", "WHOSE", "WHEN TO USE IT"}}
+	for _, s := range d.Skills {
+		rows = append(rows, []string{s.Name, s.Scope, text.Line(s.Description, 100)})
+	}
+	if len(d.Skills) == 0 {
+		w.Line("no skills")
+	} else {
+		w.Table(rows)
+	}
+	for _, s := range d.Skills {
+		for _, r := range s.Remarks {
+			if remarks {
+				w.Line("remark: %s: %s", text.Single(s.Path), r)
+			}
+		}
+	}
+	for _, f := range d.Flaws {
+		w.Line("not used: %s: %s", text.Single(f.Path), text.Single(f.Why))
+	}
+	for _, f := range d.Hidden {
+		w.Line("hidden: %s: %s", text.Single(f.Path), text.Single(f.Why))
+	}
+	for _, n := range d.Notes {
+		w.Line("note: %s", n)
+	}
 }

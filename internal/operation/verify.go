@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"strings"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
@@ -159,4 +160,63 @@ func writeVerified(w *printer.Writer, _ VerifyInput, v Verified) {
 	} else {
 		w.Line("%v", w.Dim("not checked against a checkpoint: cut tails and full rewrites would not show"))
 	}
+}
+
+// Checkpointed is a signed note over all histories.
+type Checkpointed struct {
+	Note   string `json:"note"`
+	Heads  string `json:"heads"`
+	Key    string `json:"key"`
+	Agents int    `json:"agents"`
+}
+
+// Checkpoint signs the newest entry of every history.
+var Checkpoint = Op[NoInput, Checkpointed]{
+	Doc: Doc{Name: "checkpoint", Group: "proof", Faces: CLI, Effect: Reads, Summary: "Print a signed checkpoint of all histories, to keep elsewhere",
+		Help: `Print a signed checkpoint of the newest entry of every history. Keep it where those who can
+write to the database can't change it: "ramet verify --checkpoint FILE" then detects removed
+entries and rewritten histories.`},
+	Run: signCheckpoint,
+	Text: func(w *printer.Writer, _ NoInput, out Checkpointed) { // the file to keep
+		w.Line("%s", strings.TrimSuffix(out.Note, "\n"))
+		w.Line("")
+		w.Block("", out.Heads)
+	},
+}
+
+func signCheckpoint(ctx context.Context, e *Env, _ NoInput) (out Checkpointed, err error) {
+	key, err := session.SigningKey(e.Home)
+	if err != nil {
+		return out, err
+	}
+	zero, err := e.Store.Zero(ctx)
+	if err != nil {
+		return out, err
+	}
+	heads, err := e.Store.Heads(ctx)
+	if err != nil {
+		return out, err
+	}
+	text, block := registry.FormatCheckpoint(zero.ID, heads)
+	note, err := key.Sign(text)
+	return Checkpointed{Note: string(note), Heads: block, Key: key.Verifier(), Agents: len(heads)}, err
+}
+
+// BackupInput names the file of a backup.
+type BackupInput struct {
+	Path Path `json:"path" arg:"FILE" help:"the new file"`
+}
+
+// Backup copies the workspace into a new file.
+var Backup = Op[BackupInput, BackupInput]{
+	Doc: Doc{Name: "backup", Group: "proof", Faces: CLI, Effect: Reads, Summary: "Copy the workspace into a new file",
+		Help: `Copy the workspace, as of one moment, to a new SQLite file that you can open with --db FILE,
+even if the workspace itself is in PostgreSQL. Writers are not blocked. An existing file is
+never overwritten.`},
+	Run: func(ctx context.Context, e *Env, in BackupInput) (BackupInput, error) {
+		return in, e.Store.Backup(ctx, string(in.Path))
+	},
+	Text: func(w *printer.Writer, _ BackupInput, out BackupInput) {
+		w.Line("workspace copied to %s", string(out.Path))
+	},
 }

@@ -4,17 +4,26 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
-	"ramet/internal/operation/public"
-
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/core/state"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation/public"
+	"ramet/internal/turn/loop"
 )
 
 // Client asks one kernel.
@@ -241,4 +250,147 @@ func ask[Out any](ctx context.Context, c *Client, path string, in any) (out Out,
 		return out, fault.New(fault.Failed, "read the answer of the kernel %s: %w", c.owner, err)
 	}
 	return out, nil
+}
+
+// actorHeader names the person for whom a request is sent, so that a verb that another kernel carries out records
+// that person. The socket is the user's own: a client that reaches it may set the header.
+const actorHeader = "Ramet-Actor"
+
+// attend puts the person of ctx into a request.
+func attend(ctx context.Context, h http.Header) {
+	a := history.ActorOf(ctx)
+	if a == nil {
+		return
+	}
+	if text, err := json.Marshal(a); err == nil {
+		h.Set(actorHeader, url.QueryEscape(string(text)))
+	}
+}
+
+// attended returns the context of a request, with its person.
+func attended(r *http.Request) context.Context {
+	text, err := url.QueryUnescape(r.Header.Get(actorHeader))
+	var a history.Actor
+	if err != nil || json.Unmarshal([]byte(text), &a) != nil || a == (history.Actor{}) {
+		return r.Context()
+	}
+	return history.By(r.Context(), a)
+}
+
+// maxPath limits the path of a socket to the length that every system accepts.
+const maxPath = 100
+
+// reach calls use with a path of the socket that is short enough for the system.
+// On Linux a long one is walked from its folder, which is opened for that.
+func reach(path string, use func(path string) error) error {
+	if len(path) <= maxPath {
+		return use(path)
+	}
+	if runtime.GOOS != "linux" {
+		return fault.New(fault.InvalidConfig, "the path of the socket %s is too long for this system", path).
+			WithHint("choose a shorter home with --home or RAMET_HOME")
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return use(filepath.Join(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), filepath.Base(path)))
+}
+
+// stateWait limits the wait for the states of another kernel: a face waits for them to draw.
+const stateWait = 150 * time.Millisecond
+
+// States asks the kernel of that name what its agents do; not ok: it is not of this
+// machine, or does not answer at once.
+func (p Folder) States(ctx context.Context, owner string) (map[id.Agent]state.State, bool) {
+	ctx, cancel := context.WithTimeout(ctx, stateWait)
+	defer cancel()
+	out, err := p.askStates(ctx, owner)
+	return out, err == nil
+}
+
+// AskStates returns what the agents of another kernel do, and waits for it longer than States. LEASED: the kernel does not
+// answer.
+func (p Folder) AskStates(ctx context.Context, owner string) (map[id.Agent]state.State, error) {
+	if err := p.Answers(ctx, owner); err != nil {
+		return nil, err
+	}
+	return p.askStates(ctx, owner)
+}
+
+func (p Folder) askStates(ctx context.Context, owner string) (map[id.Agent]state.State, error) {
+	c, err := p.reachOwner(owner)
+	if err != nil {
+		return nil, err
+	}
+	return ask[map[id.Agent]state.State](ctx, c, "/states", struct{}{})
+}
+
+// Kernels returns the names of the kernels that live on this machine.
+func (p Folder) Kernels() []string {
+	instances, err := p.instances()
+	if err != nil {
+		return nil // the holders of agents are asked all the same
+	}
+	out := make([]string, len(instances))
+	for i, one := range instances {
+		out[i] = p.owner(one)
+	}
+	return out
+}
+
+// Held returns the owners of the agents that are held now.
+func Held(ctx context.Context, l agent.Leases) (map[id.Agent]string, error) {
+	leased, now, err := l.Leased(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[id.Agent]string{}
+	for _, a := range leased {
+		if a.Lease.Live(now) {
+			out[a.ID] = a.Lease.Owner
+		}
+	}
+	return out, nil
+}
+
+// Reap lets the kernels of this machine, but one, end what they run of the dead. Nothing of the dead runs when it returns
+// without an error. held has the agents that a kernel held before: no other agent had anything running.
+func (p Folder) Reap(ctx context.Context, but string, held map[id.Agent]string, rings ...registry.Ring) error {
+	silent := p.tell(ctx, but, rings...)
+	for _, r := range rings {
+		owner := held[r.Agent]
+		instance, near := p.instance(owner)
+		if owner != "" && owner != but && (!near || slices.Contains(silent, instance)) && len(silent) > 0 && !p.Gone(owner) {
+			return fault.New(fault.Leased, "agent %s is dead, but %s, which ran it, does not answer: its commands may still run", r.Agent.Short(), owner).
+				WithHint("let that process continue, or end it; what it runs for dead agents ends with it")
+		}
+	}
+	return nil
+}
+
+// Deaths returns what kernels are told of a kill: also of an agent that died before, if its killer did not come to tell.
+func Deaths(k registry.Killed) []registry.Ring {
+	out := []registry.Ring{{Agent: k.Agent.ID, What: registry.RingKilled}}
+	for _, v := range k.Victims {
+		if v.ID != k.Agent.ID {
+			out = append(out, registry.Ring{Agent: v.ID, What: registry.RingKilled})
+		}
+	}
+	return out
+}
+
+// Family is an agent and those forked since it is watched.
+type Family map[id.Agent]bool
+
+// Knows reports whether an event is about one of the family, and adds the agents that it forks.
+func (f Family) Knows(e loop.Event) bool {
+	if !f[e.Agent] {
+		return e.Agent == "" // about the kernel
+	}
+	for _, c := range e.Children {
+		f[c] = true
+	}
+	return true
 }

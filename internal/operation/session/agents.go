@@ -3,17 +3,26 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/public"
+	"ramet/internal/run"
+	"ramet/internal/store/database"
 )
 
 // AgentList is all agents at one moment.
@@ -239,4 +248,291 @@ func (w Agents) Resume(ctx context.Context, old agent.Agent) (agent.Agent, error
 		return agent.Agent{}, err
 	}
 	return born, nil
+}
+
+// Overview returns the facts about all agents, for the screens of all agents (public.MakeHome). What
+// worktrees hold is looked up beside it: an event without an agent tells when there is more.
+func (w Agents) Overview(ctx context.Context) (public.HomeFacts, error) {
+	all, err := w.Everybody(ctx)
+	if err != nil {
+		return public.HomeFacts{}, err
+	}
+	f := public.HomeFacts{All: all.All, States: all.States}
+	var living []agent.Agent
+	for _, a := range all.All {
+		if a.Status == agent.Running {
+			living = append(living, a)
+		}
+	}
+	if f.Words, err = w.ws.words.of(ctx, w.ws.Store, living); err != nil {
+		return f, err
+	}
+	f.Changes = w.ws.changes.of(ctx, w.ws, living)
+	f.Runs = w.progress(ctx, living)
+	return f, nil
+}
+
+// spoken remembers the newest words of agents: who has the same newest entry said nothing new.
+type spoken struct {
+	mu    sync.Mutex
+	known map[id.Agent]spokenAt
+}
+
+type spokenAt struct {
+	head  id.Message
+	words registry.Words
+}
+
+func (s *spoken) of(ctx context.Context, from registry.Speakers, agents []agent.Agent) (map[id.Agent]registry.Words, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[id.Agent]registry.Words, len(agents))
+	kept := make(map[id.Agent]spokenAt, len(agents))
+	var stale []id.Agent
+	heads := map[id.Agent]id.Message{}
+	for _, a := range agents {
+		if had, ok := s.known[a.ID]; ok && had.head == a.Head {
+			out[a.ID], kept[a.ID] = had.words, had
+			continue
+		}
+		stale, heads[a.ID] = append(stale, a.ID), a.Head
+	}
+	read, err := from.Words(ctx, stale...)
+	if err != nil {
+		return nil, err
+	}
+	for a, words := range read {
+		out[a], kept[a] = words, spokenAt{heads[a], words}
+	}
+	s.known = kept
+	return out, nil
+}
+
+// progress returns the progress of the runs whose agents live. What cannot be read is left out: run
+// show reports the error.
+func (w Agents) progress(ctx context.Context, living []agent.Agent) map[id.Agent]public.HomeRun {
+	out := map[id.Agent]public.HomeRun{}
+	own := map[id.Agent]bool{}
+	for _, a := range living {
+		if strings.HasPrefix(a.Name, RunName) {
+			own[a.ID] = true
+		}
+	}
+	if len(own) == 0 || w.ws.runs == nil {
+		return out
+	}
+	runs, err := w.ws.runs()
+	if err != nil {
+		return out
+	}
+	ids, _ := runs.List()
+	for _, runID := range ids {
+		uuid, ok, err := runs.Agent(runID)
+		if err != nil || !ok || !own[id.Agent(uuid)] {
+			continue
+		}
+		r, err := runs.Open(ctx, runID, "")
+		if err != nil {
+			continue
+		}
+		now, err := r.State(ctx)
+		r.Close() // it only read
+		if err == nil {
+			out[id.Agent(uuid)] = progressOf(now)
+		}
+	}
+	return out
+}
+
+func progressOf(s run.Snapshot) public.HomeRun {
+	p := public.HomeRun{ID: s.RunID, State: string(s.RunState), Of: len(s.WorkItems)}
+	for _, item := range s.WorkItems {
+		if item.Status == run.Completed || item.Status == run.ItemSkipped {
+			p.Done++
+		}
+	}
+	return p
+}
+
+// changes remembers what worktrees hold. git takes its time, so it is asked beside those who
+// look, one worktree after the other, and of one that is worked in not without a pause.
+type changes struct {
+	mu    sync.Mutex
+	known map[id.Agent]changedAt
+	asked bool // git is being asked
+}
+
+type changedAt struct {
+	head id.Message // of the agent, when it was looked
+	at   time.Time
+	public.HomeChange
+}
+
+// changePause lies between two looks at one worktree.
+const changePause = 3 * time.Second
+
+// of returns the known changes. What is out of date is looked up, and then told of.
+func (c *changes) of(ctx context.Context, w *Workspace, living []agent.Agent) map[id.Agent]public.HomeChange {
+	out := map[id.Agent]public.HomeChange{}
+	k, _, err := w.Trees().Keeper(ctx)
+	if err != nil {
+		return out
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var stale []agent.Agent
+	for _, a := range living {
+		if !k.Holds(a.Cwd) {
+			continue
+		}
+		had, ok := c.known[a.ID]
+		if ok && had.Branch != "" {
+			out[a.ID] = had.HomeChange
+		}
+		if !ok || had.head != a.Head {
+			stale = append(stale, a)
+		}
+	}
+	if len(stale) > 0 && !c.asked {
+		c.asked = true
+		go c.look(context.WithoutCancel(ctx), w, stale)
+	}
+	return out
+}
+
+// look asks git about worktrees.
+func (c *changes) look(ctx context.Context, w *Workspace, stale []agent.Agent) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, a := range stale {
+		c.mu.Lock()
+		wait := changePause - time.Since(c.known[a.ID].at)
+		c.mu.Unlock()
+		if wait > 0 {
+			time.Sleep(wait)
+		}
+		now := changedAt{head: a.Head, at: time.Now()}
+		if work, ok, err := w.Trees().Look(ctx, a); err == nil && ok {
+			now.HomeChange = public.HomeChange{Branch: work.Branch, Files: len(work.Files)}
+			now.Added, now.Removed = countInsertions(work.Stat)
+		}
+		c.mu.Lock()
+		if c.known == nil {
+			c.known = map[id.Agent]changedAt{}
+		}
+		c.known[a.ID] = now
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	c.asked = false
+	c.mu.Unlock()
+	w.changed()
+}
+
+var statWords = text.Regexp(`(\d+) (insertion|deletion)`)
+
+// countInsertions reads git's short statistics.
+func countInsertions(stat string) (added, removed int) {
+	for _, m := range statWords().FindAllStringSubmatch(stat, -1) {
+		n, _ := strconv.Atoi(m[1])
+		if m[2] == "insertion" {
+			added = n
+		} else {
+			removed = n
+		}
+	}
+	return added, removed
+}
+
+// Changed returns the changes of an agent as a patch: those in its worktree that its parent's folder
+// has not, or, where it has none, what became of its files since its last turn began.
+func (w Files) Changed(ctx context.Context, of id.Agent) (string, error) {
+	a, err := w.ws.Store.Agent(ctx, of)
+	if err != nil {
+		return "", err
+	}
+	if tree, ok, err := w.ws.Trees().Of(ctx, a); err != nil || ok {
+		if err != nil {
+			return "", err
+		}
+		return tree.keep.Diff(ctx, tree.Tree, tree.Home, "")
+	}
+	changed, err := w.DiffFiles(ctx, a, 0, 0)
+	if fault.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	var out strings.Builder
+	for _, c := range changed {
+		if out.WriteString(c.Diff); c.Diff == "" {
+			fmt.Fprintf(&out, "%s: %s\n", c.Path, c.Note)
+		}
+	}
+	return out.String(), err
+}
+
+// followEvery is the interval at which the store is asked for changes that no kernel of
+// this machine reported: a face must not be late by more than 200 ms.
+const followEvery = 150 * time.Millisecond
+
+// followAnyway is the interval where the system reports changes: leases run out
+// without one, and not all that other kernels of this machine do is written.
+const followAnyway = time.Second
+
+// Follow publishes an event without a state whenever other processes may have changed what agents do, until ctx ends:
+// its readers look at the states.
+func (w Turns) Follow(ctx context.Context) {
+	every, stirred := followEvery, w.stirred(ctx)
+	if stirred != nil {
+		every = followAnyway
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for before := ""; ; {
+		now, err := w.fingerprint(ctx)
+		if err == nil && before != "" && now != before || len(w.ws.Peers.Kernels()) > 1 {
+			w.ws.changed()
+		}
+		if err == nil {
+			before = now
+		}
+		select {
+		case <-tick.C:
+		case <-stirred:
+			select { // one look for all that is written now
+			case <-time.After(followEvery):
+			case <-ctx.Done():
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// stirred receives a value when the files of the database change; nil: the system cannot report that.
+func (w Turns) stirred(ctx context.Context) <-chan struct{} {
+	if w.ws.Place.DB == "" || database.IsPostgres(w.ws.Place.DB) {
+		return nil
+	}
+	told, _ := durable.WatchFolder(ctx, filepath.Dir(w.ws.Place.DB))
+	return told
+}
+
+// fingerprint differs when something was written, or a lease changed hands or lost its
+// holder.
+func (w Turns) fingerprint(ctx context.Context) (string, error) {
+	latest, err := w.ws.Store.Latest(ctx)
+	if err != nil {
+		return "", err
+	}
+	leased, now, err := w.ws.Store.Leased(ctx)
+	if err != nil {
+		return "", err
+	}
+	out := append([]byte(nil), latest...)
+	left := agent.OwnersGone(now, w.ws.Peers.Gone)
+	for _, a := range leased {
+		out = fmt.Appendf(out, " %s %s %d %t", a.ID, a.Lease.Owner, a.Lease.Epoch, left(a.Lease))
+	}
+	return string(out), nil
 }

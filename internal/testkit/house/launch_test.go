@@ -15,7 +15,7 @@ import (
 // startsItself are the files that start ramet, or what the launcher itself stands on.
 var startsItself = []string{
 	"internal/launch/launch.go", "internal/launch/sandbox/start_linux.go", "internal/launch/sandbox/start_other.go", "internal/launch/sandbox/helper_linux.go",
-	"internal/app/runself.go", "internal/app/detach_unix.go", "internal/app/terminal.go", "internal/face/cli/demo.go", "internal/operation/control/spawn_unix.go", "internal/operation/control/spawn_windows.go",
+	"internal/app/runself.go", "internal/app/detach_unix.go", "internal/face/cli/demo.go", "internal/operation/control/spawn_unix.go", "internal/operation/control/spawn_windows.go",
 }
 
 // Every external program is started by package launch: what lies in a folder must not decide what runs.
