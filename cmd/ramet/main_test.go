@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // beRamet makes the test binary behave as ramet.
@@ -24,10 +26,7 @@ func TestMain(m *testing.M) {
 
 func ramet(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), exe, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{beRamet + "=1", "HOME=" + filepath.Join(cmd.Dir, "home"), "PATH=" + os.Getenv("PATH")}
@@ -41,21 +40,14 @@ func TestASignalEndsTheProcessWith130(t *testing.T) {
 			cmd := ramet(t, "log", "0", "--own", "--follow")
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := testkit.Must(cmd.StdoutPipe())(t)
+			testkit.OK(t, cmd.Start())
 			// It follows once it has printed what is there.
 			line, err := bufio.NewReader(out).ReadString('\n')
 			if err != nil || !strings.Contains(line, "fork") {
 				t.Fatalf("printed %q, %v", line, err)
 			}
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, cmd.Process.Signal(signal))
 			cmd.Wait() // the exit code is looked at below
 			if code := cmd.ProcessState.ExitCode(); code != 130 {
 				t.Errorf("exit code is %d, not 130", code)

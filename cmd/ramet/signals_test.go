@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // A context is asked for its end by whoever waits; then a signal ends it, and what was made of it.
@@ -19,13 +21,8 @@ func TestSignalsAreCaughtOnceSomebodyWaits(t *testing.T) {
 	if s.caught == nil {
 		t.Fatal("somebody could wait, and no signal is caught")
 	}
-	me, err := os.FindProcess(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := me.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	me := testkit.Must(os.FindProcess(os.Getpid()))(t)
+	testkit.OK(t, me.Signal(syscall.SIGTERM))
 	<-below.Done()
 	if s.Err() != context.Canceled || below.Err() != context.Canceled {
 		t.Error(s.Err(), below.Err())

@@ -22,10 +22,7 @@ func TestTrustCoversTheProgramOfADriver(t *testing.T) {
 	write("tools/agent.sh", "exec agent\n")
 	write("tools/plugin", "one\n")
 	gate := trust.Gate{Home: home, Project: project, Sources: append(trust.Standard(), PresetSource())}
-	review, err := gate.Review()
-	if err != nil {
-		t.Fatal(err)
-	}
+	review := testkit.Must(gate.Review())(t)
 	testkit.OK(t, gate.Accept(t.Context(), review))
 	files := []string{"tools/agent.sh", "tools/plugin"}
 	if _, first, err := gate.Unaccepted(project, files); err != nil || first != "" {
@@ -36,10 +33,7 @@ func TestTrustCoversTheProgramOfADriver(t *testing.T) {
 		if _, first, err := gate.Unaccepted(project, files); err != nil || first != name {
 			t.Errorf("%s changed, and %q is not accepted: %v", name, first, err)
 		}
-		review, err := gate.Review()
-		if err != nil {
-			t.Fatal(err)
-		}
+		review := testkit.Must(gate.Review())(t)
 		testkit.OK(t, gate.Accept(t.Context(), review))
 	}
 }

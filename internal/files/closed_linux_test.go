@@ -91,13 +91,8 @@ func TestAForkKeepsWhatNoStateTellsOf(t *testing.T) {
 	state := b.take()
 	batch := b.past.store.Begin("") // a walk of root can read everything
 	defer batch.Drop()
-	top, err := b.past.store.Folder(state.Root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if state.Root, err = batch.AddFolder(append(top, Node{Name: "shut", Kind: Dir}), top); err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(b.past.store.Folder(state.Root))(t)
+	state.Root = testkit.Must(batch.AddFolder(append(top, Node{Name: "shut", Kind: Dir}), top))(t)
 	testkit.Must(batch.Commit())(t)
 	to, have := t.TempDir(), map[string]Committed{}
 	for _, name := range []string{"nest/mine", "shut/f", "gone/too"} {

@@ -62,10 +62,7 @@ func TestADamagedPackIsNoticed(t *testing.T) {
 	s := NewContents(t.TempDir(), noGit)
 	keep(t, s, texts...)
 	path := packs(t, s)[0]
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Must(os.ReadFile(path))(t)
 	try := func(what string, damaged []byte) {
 		t.Helper()
 		testkit.OK(t, os.WriteFile(path, damaged, 0o600))

@@ -66,9 +66,7 @@ func TestARestoreTouchesOnlyWhatToolsWrote(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 37))
 		b.past = OpenPast(PastOptions{Dir: b.past.o.Dir, Env: b.past.o.Env, Secret: func(c []byte) bool { return strings.Contains(string(c), "KEY") }})
 		var err error
-		if b.f, err = b.past.Folder(b.root); err != nil {
-			t.Fatal(err)
-		}
+		b.f = testkit.Must(b.past.Folder(b.root))(t)
 		b.put(".gitignore", "*.log\n")
 		var names []string
 		for i := range 12 {
@@ -115,15 +113,11 @@ func TestARestoreTouchesOnlyWhatToolsWrote(t *testing.T) {
 			was[name] = contentOf(b.path(name))
 		}
 		p, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		fmt.Fprintln(open, "person, late")
 		was["held"] += "person, late\n"
 		done, _, err := b.f.Carry(t.Context(), p, silentPast)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for name, want := range was {
 			if got := contentOf(b.path(name)); got != want {
 				t.Errorf("seed %d: %s is %q, was %q: changed %q, kept %+v", seed, name, got, want, done.Changed, done.Kept)
@@ -158,9 +152,7 @@ func TestARestoreIsNobodyElsesChange(t *testing.T) {
 		changed := b.take()
 		bobs := testkit.Must(OpenPast(b.past.o).Folder(b.root))(t)
 		plan, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before), Force: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		end := bobs.past.Begin(bob, b.root)
 		n := 0
 		step.Hook = func(string) error {
@@ -200,10 +192,7 @@ func TestAWalkThatIsLateNotesNothingOld(t *testing.T) {
 	before := b.take()
 	b.acts(ada, func() { b.put("a", "new"); b.put("d/b", "new") })
 	changed := b.take()
-	bobs, err := OpenPast(b.past.o).Folder(b.root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bobs := testkit.Must(OpenPast(b.past.o).Folder(b.root))(t)
 	for range 3 {
 		b.apart() // what changed long enough ago is not read a second time
 	}

@@ -19,10 +19,7 @@ func keptFiles(t *testing.T, root string, env []string) []string {
 	var found []string
 	var walk func(dir, rel string, f IgnoreFolder)
 	walk = func(dir, rel string, f IgnoreFolder) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := testkit.Must(os.ReadDir(dir))(t)
 		for _, e := range entries {
 			if e.Name() == ".git" || f.Ignores(e.Name(), e.IsDir()) {
 				continue

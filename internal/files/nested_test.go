@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // What changed in another repository below the folder is listed, and never touched.
@@ -63,9 +65,7 @@ func TestChangesInNestedRepositoriesAreListed(t *testing.T) {
 		t.Error(err)
 	}
 	// States stay whole when others are dropped.
-	if _, err := b.past.GC(t.Context(), []Named{{Root: before.Root, Pinned: true}}, PastLimits{}, false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.past.GC(t.Context(), []Named{{Root: before.Root, Pinned: true}}, PastLimits{}, false))(t)
 	if _, err := Diff(b.past.store, before.Root, after.Root); err != nil {
 		t.Error(err)
 	}

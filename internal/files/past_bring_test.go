@@ -15,10 +15,7 @@ func TestWhatIsBroughtIsThere(t *testing.T) {
 	b := newBenchPast(t)
 	b.past.o.Secret = func(content []byte) bool { return bytes.Contains(content, []byte("unkept")) }
 	b.past.folders = map[string]*PastFolder{}
-	var err error
-	if b.f, err = b.past.Folder(b.root); err != nil {
-		t.Fatal(err)
-	}
+	b.f = testkit.Must(b.past.Folder(b.root))(t)
 	b.put("kept", "one\n")
 	b.put("sub/changed", "two\n")
 	b.put("unkept", "unkept\n")

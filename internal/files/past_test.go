@@ -36,15 +36,10 @@ type pastBench struct {
 
 func newBenchPast(t *testing.T) *pastBench {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	b := &pastBench{t: t, root: root}
 	b.past = OpenPast(PastOptions{Dir: filepath.Join(t.TempDir(), "files"), Env: []string{"HOME=" + t.TempDir()}})
-	if b.f, err = b.past.Folder(root); err != nil {
-		t.Fatal(err)
-	}
+	b.f = testkit.Must(b.past.Folder(root))(t)
 	return b
 }
 
@@ -92,13 +87,9 @@ func stateOf(t Taken) PastState { return PastState{Root: t.Root, Step: t.Step, P
 func (b *pastBench) restore(r Restore) (RestoreDone, Taken) {
 	b.t.Helper()
 	p, _, err := b.f.Plan(b.t.Context(), r)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	done, after, err := b.f.Carry(b.t.Context(), p, silentPast)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	return done, after
 }
 
@@ -109,7 +100,7 @@ func silentPast(RestoreDone, Taken) error { return nil }
 func tree(t *testing.T, root string) string {
 	t.Helper()
 	var out strings.Builder
-	err := filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -135,10 +126,7 @@ func tree(t *testing.T, root string) string {
 		}
 		out.WriteString("\n")
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out.String()
 }
 
@@ -432,9 +420,7 @@ func TestKilledRestoresAreFinishedSoak(t *testing.T) {
 func (b *pastBench) kill(to PastState, n int) (killed bool) {
 	b.t.Helper()
 	p, _, err := b.f.Plan(b.t.Context(), Restore{Agent: ada, To: to, Force: true})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	step.Hook = func(string) error {
 		if n--; n < 0 {
 			step.Hook = nil
@@ -469,10 +455,7 @@ func TestGitIsNotTouched(t *testing.T) {
 	git("commit", "-qm", "x")
 	past := OpenPast(b.past.o) // the folder is a repository only now
 	b.past = past
-	var err error
-	if b.f, err = past.Folder(b.root); err != nil {
-		t.Fatal(err)
-	}
+	b.f = testkit.Must(past.Folder(b.root))(t)
 	b.put("staged", "staged")
 	git("add", "staged")
 	b.put("unstaged", "unstaged")
@@ -532,18 +515,14 @@ func TestNothingIsReadOrWrittenThroughLinks(t *testing.T) {
 		os.Symlink(outside, b.path("d"))
 	})
 	p, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before), Force: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	// Between plan and restore a folder became a link.
 	b2 := newBenchPast(t)
 	b2.put("d/x", "inside")
 	was := b2.take()
 	b2.put("d/x", "other")
 	plan, _, err := b2.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(was), Force: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	os.RemoveAll(b2.path("d"))
 	os.Symlink(outside, b2.path("d"))
 	done, _, err := b2.f.Carry(t.Context(), plan, silentPast)
@@ -623,16 +602,11 @@ func TestWhatAToolOverwritesIsKeptBefore(t *testing.T) {
 // Ramet's own files are hidden by their real names, be they reached over links, be they not there
 // yet.
 func TestOwnFilesAreHiddenByTheirRealNames(t *testing.T) {
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	in := func(name string) string { return filepath.Join(top, name) }
 	for _, err := range []error{os.MkdirAll(in("real/there"), 0o755), os.Symlink("real", in("link")), os.WriteFile(in("elsewhere"), nil, 0o644),
 		os.Symlink(in("elsewhere"), in("real/db")), os.WriteFile(in("real/db-shm"), nil, 0o644), os.Symlink("nowhere", in("real/broken"))} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	p := OpenPast(PastOptions{Dir: in("link/there") + "/", Hide: []string{in("link/db"), in("link/db-shm"), in("link/db-wal"), in("link/broken"), in("link")}})
 	want := []string{in("real/there"), in("elsewhere"), in("real/db-shm"), in("real/db-wal"), in("link/broken"), in("real")}

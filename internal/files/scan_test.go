@@ -27,10 +27,7 @@ type scanBench struct {
 
 func newBenchScan(t *testing.T, o ScanOptions) *scanBench {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	o.Root = root
 	o.Env = []string{"HOME=" + t.TempDir()}
 	b := &scanBench{t: t, root: root}
@@ -69,7 +66,7 @@ func (b *scanBench) walk() ScanResult {
 func (b *scanBench) list(root chain.Hash) []string {
 	b.t.Helper()
 	var out []string
-	err := List(b.store, root, func(p string, n Node) error {
+	testkit.OK(b.t, List(b.store, root, func(p string, n Node) error {
 		line := fmt.Sprintf("%c %s", n.Kind, p)
 		if n.Kind == File && n.Known() {
 			if text, err := b.store.Get(b.t.Context(), n.Hash); err != nil {
@@ -80,10 +77,7 @@ func (b *scanBench) list(root chain.Hash) []string {
 		}
 		out = append(out, line)
 		return nil
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	}))
 	return out
 }
 

@@ -28,10 +28,7 @@ func newSmallBench(t *testing.T) *pastBench {
 	b := newBenchPast(t)
 	b.past = OpenPast(PastOptions{Dir: b.past.o.Dir, Env: b.past.o.Env, Largest: pastLargest, Most: 16 << 10,
 		Secret: func(content []byte) bool { return bytes.Contains(content, []byte("secret")) }})
-	var err error
-	if b.f, err = b.past.Folder(b.root); err != nil {
-		t.Fatal(err)
-	}
+	b.f = testkit.Must(b.past.Folder(b.root))(t)
 	return b
 }
 
@@ -388,9 +385,7 @@ func (b *pastBench) stow(name, content string) {
 	if err == nil {
 		_, err = act.MoveAll()
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 }
 
 func TestTheTrashOverwritesNothing(t *testing.T) {

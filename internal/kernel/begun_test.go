@@ -40,14 +40,10 @@ func TestWhatHadNotBegunIsSaidSo(t *testing.T) {
 			if err == nil {
 				_, err = turn.Wait()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			var got []string
 			for e, err := range b.store.QueryRange(t.Context(), history.Range{Agent: b.zero.ID}, history.Selection{}) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				parts := testkit.Must(e.Parts())(t)
 				for _, p := range parts {
 					if p.Type == history.Result {

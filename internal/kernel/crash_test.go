@@ -20,11 +20,8 @@ import (
 // child forks one by hand.
 func (b *bench) child(name string, entries ...history.Draft) agent.Agent {
 	b.t.Helper()
-	born, err := b.store.Fork(b.t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(),
-		Children: []registry.Child{{ID: id.NewAgent(), Name: name, Entries: entries}}})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	born := testkit.Must(b.store.Fork(b.t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(),
+		Children: []registry.Child{{ID: id.NewAgent(), Name: name, Entries: entries}}}))(b.t)
 	return born[0]
 }
 
@@ -149,10 +146,7 @@ func TestAForkWaitsForTools(t *testing.T) {
 	b.start()
 	seen, enough := b.kernel.Events.Subscribe(t.Context())
 	defer enough()
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"}))(t)
 	<-started
 	cancelled, cancel := context.WithCancel(t.Context())
 	fork := func(ctx context.Context, name string) ([]agent.Agent, error) {
@@ -250,10 +244,7 @@ func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
 	b.interrupt(b.zero, "there:9:dead", "")
 	b.Options.Gone = func(owner string) bool { return owner == "there:9:dead" }
 	b.start()
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Again: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Again: true}))(t)
 	testkit.Must(turn.Wait())(t)
 	got := strings.Join(b.history(b.zero.ID), "\n")
 	if !strings.Contains(got, "notice Interrupted too, and idle now: left ("+left.ID.Short()+"). Mail from you sets one to work again.") {
@@ -265,10 +256,7 @@ func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
 	testkit.OK(t, b.kernel.Recover(t.Context()))
 	var turns []*Turn
 	for _, a := range []id.Agent{left.ID, again.ID, b.zero.ID} {
-		turn, err := b.kernel.Exec(t.Context(), a, Prompt{Again: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := testkit.Must(b.kernel.Exec(t.Context(), a, Prompt{Again: true}))(t)
 		turns = append(turns, turn)
 	}
 	for _, turn := range turns {

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 )
 
@@ -29,10 +30,7 @@ func TestWhatSucceedsIsDoneAlthoughStatementsFail(t *testing.T) {
 	fork := func(name string) ([]agent.Agent, error) {
 		return k.Fork(ctx, registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, StartLater)
 	}
-	other, err := fork("other")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testkit.Must(fork("other"))(t)
 	to := other[0].ID
 	for verb, one := range map[string]struct {
 		do   func(n int) error
@@ -54,9 +52,7 @@ func TestWhatSucceedsIsDoneAlthoughStatementsFail(t *testing.T) {
 		"kill": {func(n int) error {
 			left.Store(0) // a child to kill is made without failures
 			born, err := fork(fmt.Sprint("victim-", n))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			left.Store(int64(n))
 			_, err = k.Kill(ctx, registry.Kill{Agent: born[0].ID, Reason: "test"})
 			return err

@@ -15,9 +15,7 @@ import (
 func (b *bench) said() string {
 	var out []string
 	for e, err := range b.store.QueryRange(b.t.Context(), history.Range{Agent: b.zero.ID}, history.Selection{}) {
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, err)
 		if !e.Kind.Reaches() {
 			continue
 		}

@@ -16,16 +16,11 @@ func TestAKeptAgentHasAnOwner(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "fine"}]}`)
 	own := b.child("own")
 	b.start()
-	kept, err := b.kernel.Keep(t.Context(), own.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(b.kernel.Keep(t.Context(), own.ID))(t)
 	holds := func() bool {
 		t.Helper()
 		lease, holds, err := agent.FindHolder(t.Context(), b.store, own.ID, b.kernel.Gone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return holds && lease.Owner == b.kernel.Owner
 	}
 	if !holds() || !kept.Holds(b.named("own")) {
@@ -48,9 +43,7 @@ func TestAKeptAgentHasAnOwner(t *testing.T) {
 		t.Error("it has an owner still")
 	}
 	// What another one took meanwhile is not given back for it.
-	if kept, err = b.kernel.Keep(t.Context(), own.ID); err != nil {
-		t.Fatal(err)
-	}
+	kept = testkit.Must(b.kernel.Keep(t.Context(), own.ID))(t)
 	testkit.Must(b.store.Seize(t.Context(), own.ID, b.named("own").Lease, "another", b.kernel.Lease))(t)
 	kept.Release(t.Context())
 	if owner := b.named("own").Lease.Owner; owner != "another" {

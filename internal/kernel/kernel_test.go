@@ -55,10 +55,7 @@ func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history
 func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 	t.Helper()
 	b := &bench{t: t}
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"}))(t)
 	b.store = s
 	t.Cleanup(func() {
 		if _, err := s.Audit(context.Background(), nil); err != nil {
@@ -66,9 +63,7 @@ func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 		}
 		s.Close()
 	})
-	if b.zero, err = s.Zero(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	b.zero = testkit.Must(s.Zero(t.Context()))(t)
 	model := testkit.Must(llmtest.ParseScript(replies, b.gates.Wait))(t)
 	b.Options = Options{
 		Store: s, Owner: "here:1:a",
@@ -114,9 +109,7 @@ func (b *bench) exec(a id.Agent, text string) (loop.Outcome, error) {
 		return loop.Outcome{}, err
 	}
 	outcome, err := turn.Wait()
-	if terr := turn.Tasks(b.t.Context()); terr != nil {
-		b.t.Fatal(terr)
-	}
+	testkit.OK(b.t, turn.Tasks(b.t.Context()))
 	return outcome, err
 }
 

@@ -36,25 +36,19 @@ func TestTheLastTurnOfAnAgent(t *testing.T) {
 		var child *Turn
 		if c.code != "" {
 			started, enough := k.Events.Subscribe(t.Context())
-			var err error
-			if child, err = k.Exec(t.Context(), below.ID, Prompt{Text: "child"}); err != nil {
-				t.Fatal(err)
-			}
+			child = testkit.Must(k.Exec(t.Context(), below.ID, Prompt{Text: "child"}))(t)
 			for e := range started {
 				if e.Agent == below.ID && e.Text == "I " {
 					enough()
 				}
 			}
 		}
-		turn, err := k.Exec(t.Context(), a.ID, Prompt{Text: c.prompt, Last: func(err error) string {
+		turn := testkit.Must(k.Exec(t.Context(), a.ID, Prompt{Text: c.prompt, Last: func(err error) string {
 			if err == nil {
 				return "over: <nil>"
 			}
 			return "over: " + err.Error()
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		outcome, err := turn.Wait()
 		if (err == nil) != (c.code == "") || err != nil && !fault.Is(err, c.code) || !outcome.Ended {
 			t.Errorf("%s: %+v %v", c.prompt, outcome, err)

@@ -18,11 +18,8 @@ func TestForksBehindATurnShareTheirMemory(t *testing.T) {
 	testkit.Must(b.store.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(), Children: []registry.Child{parent}}))(t)
 	b.start()
 	testkit.Must(b.exec(parent.ID, "begin"))(t)
-	born, err := b.store.Fork(t.Context(), registry.Fork{Parent: parent.ID, Claim: agent.Passing(),
-		Children: []registry.Child{{ID: id.NewAgent()}, {ID: id.NewAgent()}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	born := testkit.Must(b.store.Fork(t.Context(), registry.Fork{Parent: parent.ID, Claim: agent.Passing(),
+		Children: []registry.Child{{ID: id.NewAgent()}, {ID: id.NewAgent()}}}))(t)
 	first, second := newProcess(b.kernel, born[0].ID, nil), newProcess(b.kernel, born[1].ID, nil)
 	testkit.OK(t, first.recall(t.Context(), born[0]))
 	known, ok := b.kernel.memory.get(parent.ID, born[1].ForkMessage)

@@ -60,18 +60,13 @@ func TestATurnWaitsUntilItsAgentIsMended(t *testing.T) {
 		t.Error("mended twice at once")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	turn, err := k.Exec(ctx, b.zero.ID, Prompt{Text: "impatient"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(k.Exec(ctx, b.zero.ID, Prompt{Text: "impatient"}))(t)
 	cancel()
 	if _, err := turn.Wait(); !fault.Is(err, fault.Cancelled) {
 		t.Errorf("it did not wait: %v", err)
 	}
 	b.expect(b.zero.ID, "fork")
-	if turn, err = k.Exec(t.Context(), b.zero.ID, Prompt{Text: "patient"}); err != nil {
-		t.Fatal(err)
-	}
+	turn = testkit.Must(k.Exec(t.Context(), b.zero.ID, Prompt{Text: "patient"}))(t)
 	k.mu.Lock()
 	over := k.mending[b.zero.ID]
 	k.mu.Unlock()

@@ -74,10 +74,7 @@ func TestAPromptCanBeTakenBack(t *testing.T) {
 		}
 	}
 	enough()
-	second, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "second", Ticket: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "second", Ticket: "b"}))(t)
 	if ended, err := b.kernel.Interrupt(t.Context(), Stop{Agent: "nobody", Ticket: "b"}); !ended || err != nil {
 		t.Errorf("%t %v", ended, err)
 	}
@@ -96,9 +93,7 @@ func TestAPromptCanBeTakenBack(t *testing.T) {
 	}
 	said := 0
 	for e, err := range b.store.QueryRange(t.Context(), history.Range{Agent: b.zero.ID, End: history.NoLimit}, history.Selection{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if e.Kind == history.User {
 			said++
 		}

@@ -212,10 +212,7 @@ func TestWakingEachOtherEnds(t *testing.T) {
 	// A later process knows it from the histories, until a person says something.
 	counted := 0
 	for _, a := range []agent.Agent{b.zero, b.named("left")} {
-		n, err := b.kernel.woken(t.Context(), a.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := testkit.Must(b.kernel.woken(t.Context(), a.ID))(t)
 		if counted = max(counted, n); n == 7 {
 			goesOn := &counter{before: func(id.Agent) int { return n }}
 			if goesOn.wakes(a.ID, 7) || goesOn.wake(a.ID, 7) || !goesOn.wake(a.ID, 8) {

@@ -96,10 +96,7 @@ func TestASlowRenewalDoesNotStopATurn(t *testing.T) {
 		b.start()
 		f.slow.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
-		turn, err := b.kernel.Exec(ctx, b.zero.ID, Prompt{Text: "go"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := testkit.Must(b.kernel.Exec(ctx, b.zero.ID, Prompt{Text: "go"}))(t)
 		<-started
 		time.Sleep(shortLease + shortLease/3)
 		synctest.Wait()

@@ -18,9 +18,7 @@ const account = 61234
 func TestAnOrdinaryUserStartsPrograms(t *testing.T) {
 	testkit.RootOnly(t)
 	dir, err := os.MkdirTemp("", "ramet-launch") // not t.TempDir(), which others cannot reach
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer os.RemoveAll(dir)
 	testkit.OK(t, os.Chown(dir, account, account))
 	again := exec.Command("/proc/self/exe", "-test.run=^(TestTheUsersPrograms|TestDriversAndGit|TestNothingStartsUnchecked)")

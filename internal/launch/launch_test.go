@@ -42,11 +42,8 @@ func TestTheUsersProgramsObeyNothingOfTheProject(t *testing.T) {
 		}
 	}
 	for _, purpose := range []Purpose{UserServer, UserHook} {
-		cmd, err := Command(t.Context(), Program{Purpose: purpose, Command: sandbox.Command{Dir: project, Env: env,
-			Args: []string{"sh", "-c", `pwd; echo "$RAMET_PROJECT"; echo '{}' | python3 -m json.tool; helper`}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cmd := testkit.Must(Command(t.Context(), Program{Purpose: purpose, Command: sandbox.Command{Dir: project, Env: env,
+			Args: []string{"sh", "-c", `pwd; echo "$RAMET_PROJECT"; echo '{}' | python3 -m json.tool; helper`}}}))(t)
 		out, _ := cmd.Output() // helper is not found
 		if lines := strings.Split(string(out), "\n"); lines[1] != project || lines[0] == project || lines[2] != "{}" {
 			t.Errorf("%s: %q", purpose, out)

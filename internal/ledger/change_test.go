@@ -39,10 +39,7 @@ func TestThePointerAfterChangesThatWereMadeTogether(t *testing.T) {
 		for _, s := range steps {
 			testkit.Must(alone.applyAll(t.Context(), []*pendingChange{s}))(t)
 		}
-		one, err := together.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := testkit.Must(together.Read(t.Context()))(t)
 		two := testkit.Must(alone.Read(t.Context()))(t)
 		if one.Named != two.Named || one.Len() != two.Len() {
 			t.Errorf("%s: together %q of %d, one after the other %q of %d", name, one.Named, one.Len(), two.Named, two.Len())

@@ -34,9 +34,7 @@ func install(t *testing.T, settings string) string {
 func uninstall(t *testing.T, settings string) (string, bool) {
 	t.Helper()
 	out, changed, err := UninstallClaudeHook([]byte(settings))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return string(out), changed
 }
 

@@ -49,9 +49,7 @@ func TestForeignFile_WhatIsNotOursIsKept(t *testing.T) {
 
 func TestForeignFile_WrongTypesAreAbsentNotFatal(t *testing.T) {
 	s, err := Parse([]byte(foreign))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	e, ok := s.Find("abc")
 	if !ok || e.Owner != nil || e.Minutes != 0 || !e.At.IsZero() || e.Overdue(noon) {
 		t.Errorf("%+v", e)
@@ -182,11 +180,8 @@ func TestHostileTextsStayText(t *testing.T) {
 
 func TestAnEntryComesBackAsItWasWritten(t *testing.T) {
 	s := New()
-	want, err := s.Spawn(Start{ID: "a", Type: "t", Plan: "1", Group: "g", Minutes: 0.5,
-		Owner: &Owner{Host: "h", PID: 7, Start: "x.y.9"}}, minute(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(s.Spawn(Start{ID: "a", Type: "t", Plan: "1", Group: "g", Minutes: 0.5,
+		Owner: &Owner{Host: "h", PID: 7, Start: "x.y.9"}}, minute(3)))(t)
 	again := testkit.Must(Parse(s.Format()))(t)
 	if got, _ := again.Find("a"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nnot %+v", got, want)

@@ -48,9 +48,7 @@ func TestAFolderThatCannotBeWrittenCanBeRead(t *testing.T) {
 		testkit.OK(t, syscall.Mount("", f.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 		drawsFile(t, f, "a:spawned b:spawned")
 		v, err := f.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if e, ok := v.Active(v.Named); !ok || e.ID != "b" { // answered, though not repaired
 			t.Errorf("%+v", e)
 		}

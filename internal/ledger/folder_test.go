@@ -43,9 +43,7 @@ func readLedger(t *testing.T, f *Folder, name string) string {
 	if errors.Is(err, os.ErrNotExist) {
 		return "(not there)"
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return string(data)
 }
 
@@ -272,9 +270,7 @@ func TestABusyLockIsWaitedForThenLocked(t *testing.T) {
 	f := place(t)
 	begin(t, f, "a")
 	held, err := durable.TryLock(f.path() + ".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	f.wait = time.Millisecond
 	_, err = f.Finish(t.Context(), "a", Completed, "")
 	refusedFile(t, err, fault.Locked)
@@ -306,10 +302,8 @@ func TestManyGoroutinesOfOneProcess(t *testing.T) {
 
 func TestOddFilesAreNotFollowed(t *testing.T) {
 	f, out := place(t), filepath.Join(t.TempDir(), "victim")
-	if err := errors.Join(os.WriteFile(out, []byte("precious"), 0o600), os.MkdirAll(f.dir, 0o755),
-		os.Symlink(out, filepath.Join(f.dir, PointerName)), os.Symlink(out, filepath.Join(f.dir, PointerName+".tmp"))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(out, []byte("precious"), 0o600), os.MkdirAll(f.dir, 0o755),
+		os.Symlink(out, filepath.Join(f.dir, PointerName)), os.Symlink(out, filepath.Join(f.dir, PointerName+".tmp"))))
 	begin(t, f, "a")
 	points(t, f, "a")
 	if data, _ := os.ReadFile(out); string(data) != "precious" {

@@ -193,9 +193,7 @@ func TestOnResume_OnlyWhatIsInterruptedOrGone(t *testing.T) {
 			draws(t, s, "a:"+string(c.status))
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		draws(t, s, "a:resumed b:spawned")
 	}
 }

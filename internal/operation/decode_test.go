@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/core/history"
 	"ramet/internal/operation"
+	"ramet/internal/testkit"
 )
 
 func TestDecode(t *testing.T) {
@@ -62,17 +63,10 @@ func TestDecode(t *testing.T) {
 func TestAForkedTaskHasItsPrompt(t *testing.T) {
 	w := newWorkspace(t)
 	in := &operation.ForkInput{}
-	if err := operation.Decode(&operation.Fork, operation.MCP, []byte(`{"prompt": "count"}`), in); err != nil {
-		t.Fatal(err)
-	}
-	out, err := operation.Fork.Call(t.Context(), operation.Within(w.Workspace), *in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, operation.Decode(&operation.Fork, operation.MCP, []byte(`{"prompt": "count"}`), in))
+	out := testkit.Must(operation.Fork.Call(t.Context(), operation.Within(w.Workspace), *in))(t)
 	for e, err := range w.Store.QueryRange(t.Context(), history.Range{Agent: out.Child.ID}, history.Selection{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if e.Kind == history.User && e.Content != nil {
 			return
 		}

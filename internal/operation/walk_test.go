@@ -20,6 +20,7 @@ import (
 	"ramet/internal/operation/session"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 )
 
 var (
@@ -112,9 +113,7 @@ func TestNoOperationChangesAForeignAgent(t *testing.T) {
 			in := o.New()
 			for _, p := range o.Params() {
 				if word := sample(p, foreign); word != "" {
-					if err := p.Set(in, word); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, p.Set(in, word))
 				}
 			}
 			if gc, ok := in.(*operation.GCInput); ok {
@@ -151,23 +150,15 @@ func newWorkspace(t *testing.T) workspace {
 	t.Helper()
 	home := t.TempDir()
 	db := filepath.Join(home, "ramet.db")
-	s, err := sqlite.Open(t.Context(), db, sqlite.Options{Cwd: home})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(t.Context(), db, sqlite.Options{Cwd: home}))(t)
 	t.Cleanup(func() { s.Close() })
 	return workspace{&session.Workspace{Store: store.Clean(s, nil), Peers: control.At(home, db), Config: &config.Config{}, Now: time.Now}}
 }
 
 func (w workspace) fork(t *testing.T, name string) id.Agent {
 	t.Helper()
-	zero, err := w.Store.Zero(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(w.Store.Zero(context.Background()))(t)
 	child := registry.Child{ID: id.NewAgent(), Name: name}
-	if _, err := w.Store.Fork(t.Context(), registry.Fork{Parent: zero.ID, Claim: agent.Passing(), Children: []registry.Child{child}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Store.Fork(t.Context(), registry.Fork{Parent: zero.ID, Claim: agent.Passing(), Children: []registry.Child{child}}))(t)
 	return child.ID
 }

@@ -8,17 +8,15 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
 // refused demands an INVALID_EVENT that points there.
 func refused(t *testing.T, kind run.Type, root any, pointer, what string) {
 	t.Helper()
-	text, err := json.Marshal(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = run.CheckPayload(kind, text)
+	text := testkit.Must(json.Marshal(root))(t)
+	err := run.CheckPayload(kind, text)
 	if !fault.Is(err, fault.InvalidEvent) || !strings.Contains(err.Error(), pointer) {
 		t.Errorf("%s: %s %s: %v\n%s", kind, pointer, what, err, text)
 	}

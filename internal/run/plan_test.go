@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -154,10 +155,7 @@ func TestAFailedRunReopensAtTheStableStateBeforeTheFailure(t *testing.T) {
 			want = rewound
 		}
 		s := in(t, state)
-		s, err := runtest.Apply(s, runtest.Draft(50, run.RunStateChanged, to(state, run.Failed).payload).Link(s.LastEventHash))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s = testkit.Must(runtest.Apply(s, runtest.Draft(50, run.RunStateChanged, to(state, run.Failed).payload).Link(s.LastEventHash)))(t)
 		p, err := run.PlanResume(s, intact, run.Wishes{FromFailed: true})
 		if err != nil || p.From != run.Failed || p.Resume != want || !p.Reopen || p.Rewind {
 			t.Errorf("failed in %s: %+v, %v", state, p, err)

@@ -59,13 +59,8 @@ func TestASnapshotIsTheReplayOfItsFirstEvents(t *testing.T) {
 		for _, e := range events[:k] {
 			// As a log gives them: read from their lines.
 			line := e.Line()
-			parsed, err := run.ParseLine(line)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s, err = runtest.Apply(s, parsed); err != nil {
-				t.Fatal(err)
-			}
+			parsed := testkit.Must(run.ParseLine(line))(t)
+			s = testkit.Must(runtest.Apply(s, parsed))(t)
 			clear(line) // a snapshot keeps nothing of the line
 		}
 		if got := encode(t, s); got != snapshots[k-1] {
@@ -218,10 +213,7 @@ func FuzzApply(f *testing.F) {
 		types := run.Types()
 		s := run.New(runtest.RunID)
 		s.EventCount = 1
-		s, err := runtest.Apply(s, runtest.Draft(1, run.WorkItemQueued, runtest.Examples()[run.WorkItemQueued]).Link(""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s = testkit.Must(runtest.Apply(s, runtest.Draft(1, run.WorkItemQueued, runtest.Examples()[run.WorkItemQueued]).Link("")))(t)
 		before, _ := s.Encode()
 		next, err := runtest.Apply(s, runtest.Draft(2, types[int(kind)%len(types)], payload).Link(""))
 		after, encoding := next.Encode()

@@ -80,10 +80,7 @@ func newStageBuiltin(t *testing.T) *builtinStage {
 	s.git(s.source, "-c", "core.attributesFile=/dev/null", "add", "-A")
 	s.git(s.source, "commit", "-q", "-m", "first")
 	s.git(s.source, "clone", "-q", "--bare", s.source, s.bare)
-	var err error
-	if s.recipe, err = recipe.Parse([]byte(changing)); err != nil {
-		t.Fatal(err)
-	}
+	s.recipe = testkit.Must(recipe.Parse([]byte(changing)))(t)
 	s.begin(s.forge.URL+"/o/r.git", "gitea")
 	return s
 }
@@ -172,7 +169,7 @@ func (s *builtinStage) item(name string) Attempt {
 func (s *builtinStage) below(folder string) []string {
 	s.t.Helper()
 	var out []string
-	err := filepath.WalkDir(filepath.Join(s.w.Site.Dir, folder), func(p string, d fs.DirEntry, err error) error {
+	testkit.OK(s.t, filepath.WalkDir(filepath.Join(s.w.Site.Dir, folder), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			rel, _ := filepath.Rel(s.w.Site.Dir, p)
 			out = append(out, filepath.ToSlash(rel))
@@ -181,10 +178,7 @@ func (s *builtinStage) below(folder string) []string {
 			return nil
 		}
 		return err
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}))
 	return out
 }
 

@@ -70,17 +70,14 @@ func TestFromARepositoryToAPullRequest(t *testing.T) {
 // without says that no file below a folder holds a text.
 func (s *builtinStage) without(dir, text string) {
 	s.t.Helper()
-	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+	testkit.OK(s.t, filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if data, _ := os.ReadFile(p); strings.Contains(string(data), text) {
 				s.t.Errorf("%s holds %s", p, text)
 			}
 		}
 		return err
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}))
 }
 
 func TestWithoutAForgeThereAreFiles(t *testing.T) {

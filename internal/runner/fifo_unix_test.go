@@ -5,11 +5,11 @@ package runner
 import (
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 func mkfifo(t *testing.T, path string) {
 	t.Helper()
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(path, 0o600))
 }

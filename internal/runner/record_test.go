@@ -462,11 +462,8 @@ func (broken) Drop(string) error                { return errors.New("no") }
 
 // Whatever is in a cache is refused or is one whole answer.
 func FuzzUnpack(f *testing.F) {
-	good, err := packAnswer("k", []llm.Event{{Type: llm.TextDelta, Text: "a"}, {Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: "a"}},
-		{Type: llm.Used, Usage: &llm.Usage{Input: 1}}, {Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := testkit.Must(packAnswer("k", []llm.Event{{Type: llm.TextDelta, Text: "a"}, {Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: "a"}},
+		{Type: llm.Used, Usage: &llm.Usage{Input: 1}}, {Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}}}))(f)
 	f.Add(good)
 	f.Add(good[:len(good)/2])
 	f.Add([]byte(`{"format":"ramet-answer/1","key":"k","events":[{"type":"finish"}]}`))
@@ -484,9 +481,7 @@ func FuzzUnpack(f *testing.F) {
 			c.Add(e)
 		}
 		m, _, _, err := c.Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		testkit.Must(json.Marshal(m))(t)
 		packed := testkit.Must(packAnswer("k", events))(t)
 		same, err := unpackAnswer("k", packed)

@@ -60,14 +60,9 @@ const runID = "r1"
 
 func newSite(t *testing.T, text string) *site {
 	t.Helper()
-	r, err := recipe.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(recipe.Parse([]byte(text)))(t)
 	s := &site{t: t, recipe: r, gate: func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { return nil, nil }}
-	if s.params, err = r.Bind(nil); err != nil {
-		t.Fatal(err)
-	}
+	s.params = testkit.Must(r.Bind(nil))(t)
 	s.staff = s.echo
 	s.again(t)
 	return s
@@ -202,7 +197,7 @@ func (s *site) artifacts() map[string]string {
 	s.t.Helper()
 	out := map[string]string{}
 	for _, folder := range []string{"artifacts", "drafts"} {
-		err := filepath.WalkDir(filepath.Join(s.store.Dir(runID), folder), func(path string, d fs.DirEntry, err error) error {
+		testkit.OK(s.t, filepath.WalkDir(filepath.Join(s.store.Dir(runID), folder), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".staged-") {
 				return nil
 			}
@@ -210,10 +205,7 @@ func (s *site) artifacts() map[string]string {
 			rel, _ := filepath.Rel(s.store.Dir(runID), path)
 			out[rel] = string(data)
 			return err
-		})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		}))
 	}
 	return out
 }
@@ -222,16 +214,11 @@ func (s *site) artifacts() map[string]string {
 // events are all events of the log.
 func (s *site) events() []run.Entry {
 	s.t.Helper()
-	r, err := s.store.Open(s.t.Context(), runID, rundir.NDJSON)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := testkit.Must(s.store.Open(s.t.Context(), runID, rundir.NDJSON))(s.t)
 	defer r.Close()
 	var out []run.Entry
 	for e, err := range r.Events(s.t.Context(), 0) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		testkit.OK(s.t, err)
 		out = append(out, e)
 	}
 	return out

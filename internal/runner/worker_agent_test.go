@@ -58,7 +58,7 @@ func apply(t *testing.T, patch []byte) map[string]string {
 		t.Fatalf("%v\n%s", err, patch)
 	}
 	got := map[string]string{}
-	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+	testkit.OK(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
 			return err
 		}
@@ -68,10 +68,7 @@ func apply(t *testing.T, patch []byte) map[string]string {
 			got[name] += "(runs)"
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return got
 }
 
@@ -137,9 +134,7 @@ func TestAPatchStandsOnThePatchesBefore(t *testing.T) {
 	s.input(&it, "drafts/empty.patch", nil)
 	it.Task.Tree.Patches = []string{"drafts/empty.patch", "drafts/one.patch"}
 	second, err := s.do(it)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if got := string(second.Files[0].Data); !strings.Contains(got, "\n 1\n+2\n") || strings.Contains(got, "new file") {
 		t.Errorf("%s", got)
 	}
@@ -397,10 +392,7 @@ func TestAnAgentOfAnItemMayRecall(t *testing.T) {
 
 func TestAgentsOfARunThatWorkOnNoItemCallNoModel(t *testing.T) {
 	s := newStageCrew(t, `{"repeat": true, "steps": [{"text": "done"}]}`)
-	zero, err := s.store.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.store.Zero(t.Context()))(t)
 	ask := func(a id.Agent) error {
 		turn, err := s.kernel.Exec(t.Context(), a, kernel.Prompt{Text: "hello"})
 		if err == nil {

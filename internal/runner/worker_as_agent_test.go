@@ -53,10 +53,7 @@ func TestACommandIsAnAgent(t *testing.T) {
 	}
 	testkit.Must(s.do(s.command("echo well", printed)))(t)
 	s.clean()
-	book, err := s.book.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	book := testkit.Must(s.book.Read(t.Context()))(t)
 	if list := book.Entries(); len(list) != 2 || list[0].Status != ledger.Failed || list[1].Status != ledger.Completed || list[1].Type != "draft" {
 		t.Errorf("%+v", list)
 	}

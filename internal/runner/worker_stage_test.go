@@ -60,23 +60,15 @@ func (deny) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history.
 func newStageCrew(t testing.TB, replies string, change ...func(*WorkerPoolOptions)) *crewStage {
 	t.Helper()
 	s := &crewStage{t: t, orchestrator: &crewDesk{inputs: map[string][]byte{}}, dir: filepath.Join(t.TempDir(), "items")}
-	var err error
-	if s.model, err = llmtest.ParseScript(replies, s.gates.Wait); err != nil {
-		t.Fatal(err)
-	}
-	if s.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"}); err != nil {
-		t.Fatal(err)
-	}
+	s.model = testkit.Must(llmtest.ParseScript(replies, s.gates.Wait))(t)
+	s.store = testkit.Must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"}))(t)
 	t.Cleanup(func() {
 		if _, err := s.store.Audit(context.Background(), nil); err != nil {
 			t.Errorf("verify: %v", err)
 		}
 		s.store.Close()
 	})
-	zero, err := s.store.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.store.Zero(t.Context()))(t)
 	s.book = ledger.FolderAt(t.TempDir(), ledger.FolderOptions{})
 	o := WorkerPoolOptions{Store: s.store, Dir: s.dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Owner: ledger.SelfOwner(),
 		Book:    func(Attempt) ledger.Book { return s.book },
@@ -89,7 +81,7 @@ func newStageCrew(t testing.TB, replies string, change ...func(*WorkerPoolOption
 		f(&o)
 	}
 	s.crew = NewWorkerPool(o)
-	if s.kernel, err = kernel.Start(t.Context(), kernel.Options{
+	s.kernel = testkit.Must(kernel.Start(t.Context(), kernel.Options{
 		Store: s.store, Owner: "here:1:a",
 		Parts: kernel.Parts{
 			Models: kernel.Models{Model: func(a agent.Agent, _ llm.Ref) (kernel.Model, error) {
@@ -101,9 +93,7 @@ func newStageCrew(t testing.TB, replies string, change ...func(*WorkerPoolOption
 			}},
 		},
 		Peers: kernel.Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(s.kernel.Stop)
 	testkit.OK(t, s.crew.Start(t.Context(), s.kernel))
 	t.Cleanup(func() {
@@ -277,9 +267,6 @@ func repository(t testing.TB, files map[string]string) (bundle []byte, commit st
 	git("add", "-A", "-f")
 	git("commit", "-q", "-m", "base")
 	git("bundle", "create", "-q", "out.bundle", "HEAD")
-	bundle, err := os.ReadFile(filepath.Join(dir, "out.bundle"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bundle = testkit.Must(os.ReadFile(filepath.Join(dir, "out.bundle")))(t)
 	return bundle, git("rev-parse", "HEAD")
 }

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 )
 
 func must[T any](v T, err error) T {
@@ -74,9 +75,7 @@ func TestNoVerbStoresACredential(t *testing.T) {
 	stored := 0
 	for _, a := range []id.Agent{zero, child.ID} {
 		for e, err := range s.QueryRange(ctx, history.Range{Agent: a, End: history.NoLimit}, history.Selection{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if text := string(e.Meta) + string(e.Content); strings.Contains(text, "hunter2") {
 				t.Errorf("stored: %s", text)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestCursors(t *testing.T) {
@@ -48,11 +49,8 @@ func FuzzCursor(f *testing.F) {
 
 func TestParseFilter(t *testing.T) {
 	cursor := FormatCursor(9)
-	query, err := url.ParseQuery("agent_name=a&run_id=r&parent_run_id=p&trace_id=t&status=failed&job_type=gate&created_before=2026-01-01T00:00:00Z" +
-		"&created_after=2026-01-01T00:00:00%2B02:00&start_time_from=2026-01-01T00:00:00+02:00&start_time_to=&limit=1000&cursor=" + cursor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	query := testkit.Must(url.ParseQuery("agent_name=a&run_id=r&parent_run_id=p&trace_id=t&status=failed&job_type=gate&created_before=2026-01-01T00:00:00Z" +
+		"&created_after=2026-01-01T00:00:00%2B02:00&start_time_from=2026-01-01T00:00:00+02:00&start_time_to=&limit=1000&cursor=" + cursor))(t)
 	got, err := ParseFilter(query)
 	early := time.Date(2025, 12, 31, 22, 0, 0, 0, time.UTC)
 	want := Filter{AgentName: "a", RunID: "r", ParentRunID: "p", TraceID: "t", Status: Failure, JobType: Gate, CreatedBefore: early.Add(2 * time.Hour),
@@ -68,9 +66,7 @@ func TestParseFilter(t *testing.T) {
 		{"agent_name=%00", "/query/agent_name", ""}, {"trace_id=%ff", "/query/trace_id", ""}, {"run_id=" + strings.Repeat("x", 256), "/query/run_id", ""},
 	} {
 		query, err := url.ParseQuery(c.query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		_, err = ParseFilter(query)
 		if d := Details(err); !fault.Is(err, fault.InvalidField) || len(d) != 1 || d[0].Pointer != c.pointer || d[0].Suggestion != c.suggestion {
 			t.Errorf("%s: %v %+v", c.query, err, d)

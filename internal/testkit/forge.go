@@ -61,10 +61,7 @@ type ForgePull struct {
 // NewForge starts a forge that ends with the test.
 func NewForge(t *testing.T, root, token string) *ForgeServer {
 	t.Helper()
-	out, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := Must(exec.Command("git", "--exec-path").Output())(t)
 	s := &ForgeServer{Root: root, token: token}
 	backend := &cgi.Handler{Stderr: io.Discard, Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
 		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=pusher",

@@ -29,7 +29,5 @@ func WriteFile(t testing.TB, path, text string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 }

@@ -16,16 +16,12 @@ const inside = "RAMET_TEST_MAY_MOUNT"
 func MountInside(t *testing.T, do func()) {
 	t.Helper()
 	if os.Getenv(inside) != "" {
-		if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-			t.Fatal(err)
-		}
+		OK(t, syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
 		do()
 		return
 	}
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	for _, flags := range []uintptr{syscall.CLONE_NEWNS, syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER} {
 		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), inside+"=1")
@@ -51,8 +47,6 @@ func MountInside(t *testing.T, do func()) {
 // takes it away at the end of the test.
 func MountSmall(t testing.TB, dir, size string) {
 	t.Helper()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size))
 	t.Cleanup(func() { syscall.Unmount(dir, 0) })
 }

@@ -32,9 +32,7 @@ func FindSharing(t testing.TB) (program string) {
 func MountSharing(t testing.TB, program, dir string) {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), "image")
-	if err := os.WriteFile(image, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.WriteFile(image, nil, 0o600))
 	if err := os.Truncate(image, 400<<20); err != nil { // it takes what is written only
 		t.Fatal(err)
 	}

@@ -38,9 +38,7 @@ func install(t *testing.T, folder string) (missing string) {
 	t.Helper()
 	lock := filepath.Join(folder, "package-lock.json")
 	alone := flock.New(lock)
-	if err := alone.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, alone.Lock())
 	defer alone.Close()
 	if current(t, folder, lock) {
 		return ""
@@ -62,10 +60,7 @@ func install(t *testing.T, folder string) (missing string) {
 
 func current(t *testing.T, folder, lock string) bool {
 	t.Helper()
-	wanted, err := os.Stat(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wanted := Must(os.Stat(lock))(t)
 	done, err := os.Stat(filepath.Join(folder, "node_modules", ".package-lock.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)

@@ -29,9 +29,7 @@ func TestWithoutARegistryATestIsLeftOut(t *testing.T) {
 		"package-lock.json": `{"name":"x","lockfileVersion":3,"packages":{}}`,
 		".npmrc":            "registry=http://127.0.0.1:9\nfetch-retries=0\ncache=" + filepath.Join(dir, "cache") + "\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	FindNode(t)
 	if install(t, dir) == "" {

@@ -8,8 +8,8 @@ type failer interface {
 
 // OK ends a test if err is not nil.
 func OK(t failer, err error) {
-	t.Helper()
 	if err != nil {
+		t.Helper()
 		t.Fatal(err)
 	}
 }
@@ -17,8 +17,10 @@ func OK(t failer, err error) {
 // Must returns the value of a call that must succeed, or ends the test: testkit.Must(os.ReadFile(path))(t).
 func Must[T any](value T, err error) func(t failer) T {
 	return func(t failer) T {
-		t.Helper()
-		OK(t, err)
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
 		return value
 	}
 }

@@ -67,9 +67,7 @@ func newStage(t *testing.T, all map[string]string) *stage {
 	if err == nil {
 		err = files(s.in, map[string]string{inputsFile: `{"inputs":[{"name":"repo","commit":"` + head + `"}],"base":"` + base + `","source":"` + base + `"}`})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s.tree = s.fresh(base)
 	return s
 }
@@ -117,9 +115,7 @@ func (s *stage) plan() Plan {
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, err)
 	return p
 }
 
@@ -135,9 +131,7 @@ func (s *stage) draft(name string, all map[string]string) {
 	if err == nil {
 		err = files(s.in, map[string]string{"drafts/" + name + ".patch": string(patch)})
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, err)
 }
 
 const overview = "# greet\n\nGreets people, by name. <!-- cite: README.md:3 -->\n\n## Read on\n\n- [Getting started](guide.md)\n- [example.org/greet](reference.md)\n"

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"ramet/internal/testkit"
 )
 
 func vector() Link {
@@ -38,10 +40,7 @@ func TestAnotherProgramAgrees(t *testing.T) {
 	l := vector()
 	cmd := exec.Command("sha256sum")
 	cmd.Stdin = strings.NewReader(string(l.Bytes()))
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.Output())(t)
 	if got := strings.Fields(string(out))[0]; got != l.Hash().String() {
 		t.Errorf("sha256sum says %s, we say %s", got, l.Hash())
 	}

@@ -119,10 +119,7 @@ func TestAKilledWriterLeavesAWholeFile(t *testing.T) {
 }
 
 func TestEachFailureHasItsCodeAndNamesThePath(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := testkit.Must(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()
 	_, noSpace := full.Write([]byte("x"))
 	for _, c := range []struct {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 func TestExitFollowsTheCodeThroughWrapping(t *testing.T) {
@@ -79,10 +81,7 @@ func TestCheckText(t *testing.T) {
 
 // The table in docs/json.md is this package's table, word for word.
 func TestTheDocumentedTableIsThisOne(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("../../../docs/json.md"))(t)
 	var want strings.Builder
 	want.WriteString("| exit | code | meaning |\n|---|---|---|\n")
 	for _, row := range Table() {

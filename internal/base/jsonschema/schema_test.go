@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/base/fault"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 )
 
 func parse(t testing.TB, text string) *Schema {
@@ -203,21 +203,15 @@ func FuzzParseAndCheck(f *testing.F) {
 
 // Who has to mend a value is told all that is wrong with it.
 func TestAllMismatchesAreTold(t *testing.T) {
-	s, err := Parse([]byte(`{"type":"object","required":["risk","summary","files"],"additionalProperties":false,
-		"properties":{"risk":{"enum":["low","high"]},"summary":{"type":"string","minLength":3},"files":{"type":"array","items":{"type":"string"}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = s.Check([]byte(`{"risk":"none","files":[1,"a",2],"more":true}`))
+	s := testkit.Must(Parse([]byte(`{"type":"object","required":["risk","summary","files"],"additionalProperties":false,
+		"properties":{"risk":{"enum":["low","high"]},"summary":{"type":"string","minLength":3},"files":{"type":"array","items":{"type":"string"}}}}`)))(t)
+	err := s.Check([]byte(`{"risk":"none","files":[1,"a",2],"more":true}`))
 	want := `/summary: is missing; /files/0: must be a string, not an integer; /files/2: must be a string, not an integer; /more: no such field here; /risk: must be one of low, high, not "none"`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 	// What fits one of several is no mismatch for not fitting the others.
-	s, err = Parse([]byte(`{"anyOf":[{"type":"string"},{"type":"object","required":["a","b"]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = testkit.Must(Parse([]byte(`{"anyOf":[{"type":"string"},{"type":"object","required":["a","b"]}]}`)))(t)
 	if err := s.Check([]byte(`{"a":1,"b":2}`)); err != nil {
 		t.Error(err)
 	}

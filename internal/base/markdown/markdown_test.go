@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 func TestSlugsAreGitHubs(t *testing.T) {
-	page, err := Parse([]byte(`# Hello, World!
+	page := testkit.Must(Parse([]byte(`# Hello, World!
 ## a_b-c d
 ## ` + "`code()` here" + `
 ## Foo &amp; Bar
@@ -26,10 +28,7 @@ lines
 
 - ## Listed
 ##
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	var got []string
 	for _, h := range page.Headings() {
 		got = append(got, fmt.Sprintf("%d:%s", h.Line, h.Slug))
@@ -41,10 +40,7 @@ lines
 }
 
 func TestLinesOfWhatIsOnAPage(t *testing.T) {
-	page, err := Parse([]byte("---\ntitle: x\n---\n\n# T\n\nA\n[x](y) b\n![i](j) <https://z.y>\n\n| a | b |\n|---|---|\n| c | [d](e) |\n\n[r]\n\n[r]: f\n\n<img src=\"g\">\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(Parse([]byte("---\ntitle: x\n---\n\n# T\n\nA\n[x](y) b\n![i](j) <https://z.y>\n\n| a | b |\n|---|---|\n| c | [d](e) |\n\n[r]\n\n[r]: f\n\n<img src=\"g\">\n")))(t)
 	var got []string
 	for _, l := range page.Links() {
 		got = append(got, fmt.Sprintf("%d:%s", l.Line, l.To))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // The golden key has the seed 00 01 02 … 1f. These bytes must never change.
@@ -49,9 +50,7 @@ func TestEveryChangedByteIsFound(t *testing.T) {
 func TestAnotherKeyIsToldFromDamage(t *testing.T) {
 	other := fresh(t)
 	sealed, err := other.Sign(goldenText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	_, err = Open(sealed, goldenVerifier)
 	var otherKey *OtherKeyError
 	if !fault.Is(err, fault.HistoryDamaged) || !errors.As(err, &otherKey) {

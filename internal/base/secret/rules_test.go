@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // Made up, and in pieces so that no scanner takes them for real.
@@ -118,9 +120,7 @@ func TestTheRulesAreQuietAndDeaf(t *testing.T) {
 	dir := t.TempDir()
 	allow := "[allowlist]\nregexes = ['''.*''']\n"
 	for _, name := range []string{".gitleaks.toml", "gitleaks.toml", "config.toml", ".gitleaksignore"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(allow), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(allow), 0o600))
 	}
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.Command(os.Args[0])

@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
+
+	"ramet/internal/testkit"
 )
 
 // published is the schema of page, as a library of others understands it.
@@ -31,6 +33,7 @@ var published = sync.OnceValues(func() (*jsonschema.Schema, error) {
 })
 
 type reporter interface {
+	Helper()
 	Fatal(...any)
 	Errorf(string, ...any)
 }
@@ -38,10 +41,7 @@ type reporter interface {
 // sameVerdict asks both. What is no JSON here is not asked about there, and
 // numbers are rounded to doubles first.
 func sameVerdict(t reporter, text []byte) {
-	schema, err := published()
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(published())(t)
 	ours := page.Check(text)
 	v := jsontext.Value(bytes.Clone(text))
 	if err := v.Canonicalize(); err != nil {
@@ -56,10 +56,7 @@ func sameVerdict(t reporter, text []byte) {
 		}
 		return
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(v))
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(v)))(t)
 	if theirs := schema.Validate(value); (theirs == nil) != (ours == nil) && !beyond(ours) {
 		t.Errorf("%s: the shape says %v, the schema %v", text, ours, theirs)
 	}
@@ -83,10 +80,7 @@ func TestShapeAndSchemaGiveTheSameVerdict(t *testing.T) {
 		if rapid.IntRange(0, 9).Draw(t, "leave out") == 0 {
 			delete(members, rapid.SampledFrom(keys).Draw(t, "key"))
 		}
-		text, err := json.Marshal(members)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(json.Marshal(members))(t)
 		if rapid.IntRange(0, 19).Draw(t, "bare") == 0 {
 			text = []byte(values.Draw(t, "value"))
 		}

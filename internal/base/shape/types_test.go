@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 type tone string
@@ -37,10 +39,7 @@ func nodes() (*Types, *Shape) {
 func TestWhatIsWrittenHasTheShapeOfItsType(t *testing.T) {
 	_, shape := nodes()
 	half := 0.5
-	text, err := json.Marshal(node{base: base{ID: "a"}, Tone: "low", Up: &node{Tone: "high", Raw: json.RawMessage(`[1]`)}, Below: []node{{Tone: "low"}}, Share: &half})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(node{base: base{ID: "a"}, Tone: "low", Up: &node{Tone: "high", Raw: json.RawMessage(`[1]`)}, Below: []node{{Tone: "low"}}, Share: &half}))(t)
 	if err := shape.Check(text); err != nil {
 		t.Errorf("%s: %v", text, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"ramet/internal/testkit"
 )
 
 func TestSafe(t *testing.T) {
@@ -87,10 +89,7 @@ func FuzzJSONKeepsItsValueAndDrivesNothing(f *testing.F) {
 	f.Add("plain")
 	f.Add("\x1b[31m \u009b31m \u202e \u2028 \ufeff \U0001fffe \x7f é")
 	f.Fuzz(func(t *testing.T, s string) {
-		in, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := testkit.Must(json.Marshal(s))(t)
 		out := JSON(string(in))
 		if Safe(out) != out {
 			t.Errorf("%q would drive a terminal", out)

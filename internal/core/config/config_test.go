@@ -320,10 +320,7 @@ func TestListsAreArraysOrTexts(t *testing.T) {
 		}
 	}
 	write(t, p.user, "hide = [\"~/x\", \"/y z\"]\n")
-	c, err := Load(p.options(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(Load(p.options(false)))(t)
 	if got := strings.Join(c.HiddenPaths(p.env), "|"); got != p.vars["HOME"]+"/x|/y z" {
 		t.Error(got)
 	}

@@ -171,10 +171,7 @@ func (w *world) check(t *rapid.T) {
 // membership asks of every entry whether it is in the context.
 func (w *world) membership(t *rapid.T, a id.Agent, c *history.Context) {
 	in := testkit.Must(history.Membership(context.Background(), w.log, a))(t)
-	lineage, err := w.log.Lineage(context.Background(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lineage := testkit.Must(w.log.Lineage(context.Background(), a))(t)
 	end := history.NoLimit
 	for _, up := range lineage {
 		for e := range w.log.QueryRange(context.Background(), history.Range{Agent: up.Agent, End: end}, history.Selection{}) {
@@ -186,9 +183,7 @@ func (w *world) membership(t *rapid.T, a id.Agent, c *history.Context) {
 	}
 	var played []history.Entry
 	for e, err := range history.Play(context.Background(), w.log, a) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		played = append(played, e)
 	}
 	if !slices.Equal(ids(played), ids(c.Messages)) {
@@ -198,10 +193,7 @@ func (w *world) membership(t *rapid.T, a id.Agent, c *history.Context) {
 
 // everyEntry feeds an outline with all entries, not only the shaping ones.
 func (w *world) everyEntry(t *rapid.T, a id.Agent, c *history.Context) {
-	ranges, err := history.BuildRanges(context.Background(), w.log, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ranges := testkit.Must(history.BuildRanges(context.Background(), w.log, a))(t)
 	var whole history.Outline
 	if wall := ranges[0].Start; wall > 0 {
 		testkit.OK(t, whole.Apply(history.Entry{ID: wall, Kind: history.Clear, Meta: []byte(`{}`)}))
@@ -211,9 +203,7 @@ func (w *world) everyEntry(t *rapid.T, a id.Agent, c *history.Context) {
 			if err == nil {
 				err = whole.Apply(e)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 		}
 	}
 	surveyed, _, err := history.Survey(context.Background(), w.log, a)

@@ -7,6 +7,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 )
 
@@ -21,9 +22,7 @@ func TestStartupReplayList(t *testing.T) {
 	log := storetest.DrawTree(t, family)
 	clear := func(a id.Agent, within history.Bound) any {
 		m, found, err := log.FindClear(t.Context(), a, within)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if !found {
 			return "none"
 		}
@@ -32,9 +31,7 @@ func TestStartupReplayList(t *testing.T) {
 	rangeOf := func(t *testing.T, r history.Range) string {
 		var out []history.Entry
 		for e, err := range log.QueryRange(t.Context(), r, history.Selection{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if e.Kind.Reaches() {
 				out = append(out, e)
 			}
@@ -71,10 +68,7 @@ func TestStartupReplayList(t *testing.T) {
 
 func TestForkHistoryList(t *testing.T) {
 	log := storetest.DrawTree(t, family)
-	lineage, err := log.Lineage(t.Context(), "grandchild")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lineage := testkit.Must(log.Lineage(t.Context(), "grandchild"))(t)
 	t.Run("fork records fork_message_id", func(t *testing.T) {
 		if lineage[0].ForkMessage != 8 || lineage[1].ForkMessage != 4 {
 			t.Error(lineage)

@@ -45,9 +45,7 @@ func (s stage) accept() stage {
 	if err == nil {
 		err = s.gate.Accept(s.t.Context(), r)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, err)
 	return s
 }
 

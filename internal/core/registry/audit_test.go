@@ -10,6 +10,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
+	"ramet/internal/testkit"
 )
 
 // desk is a whole workspace made by hand: agent 0 with a message, a redacted
@@ -67,9 +68,7 @@ func (d *desk) write(tb testing.TB, who int, m id.Message, draft history.Draft) 
 	tb.Helper()
 	a := &d.agents[who]
 	content, blobs, err := history.Encode(draft.Parts)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testkit.OK(tb, err)
 	for _, b := range blobs {
 		d.blobs[b.Hash] = b.Data
 		d.refs = append(d.refs, blobRef{m, b.Hash})

@@ -13,17 +13,13 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 func meta(tb testing.TB, m history.Meta) []byte {
 	tb.Helper()
-	b, err := json.Marshal(m)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if b, err = chain.Canonical(b); err != nil {
-		tb.Fatal(err)
-	}
+	b := testkit.Must(json.Marshal(m))(tb)
+	b = testkit.Must(chain.Canonical(b))(tb)
 	return b
 }
 

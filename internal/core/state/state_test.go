@@ -9,15 +9,13 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/state"
+	"ramet/internal/testkit"
 )
 
 func TestOneFunction(t *testing.T) {
 	const me = id.Agent("me")
 	ending := func(k history.Kind, m history.Meta) state.Ending {
-		b, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(json.Marshal(m))(t)
 		return state.Ending{Kind: k, Meta: b}
 	}
 	call := func(outcome string) history.Meta { return history.Meta{Call: &history.Call{Outcome: outcome}} }

@@ -4,17 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 func TestADescriptionHasEveryField(t *testing.T) {
-	good, err := files.ReadFile("edit.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testkit.Must(files.ReadFile("edit.md"))(t)
 	text := string(good)
-	if _, err := parseInfo("edit", text); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(parseInfo("edit", text))(t)
 	header, _, _ := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---\n")
 	for line := range strings.SplitSeq(header, "\n") {
 		key, _, _ := strings.Cut(line, ":")

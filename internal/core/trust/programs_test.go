@@ -15,11 +15,8 @@ func TestAcceptALinkOfAProgram(t *testing.T) {
 	outside, project := t.TempDir(), t.TempDir()
 	link, folder := filepath.Join(project, "python"), filepath.Join(project, "env")
 	good, evil := filepath.Join(outside, "python3"), filepath.Join(outside, "evil")
-	err := errors.Join(os.WriteFile(good, []byte("x"), 0o700), os.WriteFile(evil, []byte("x"), 0o700),
-		os.Symlink(good, link), os.Symlink(outside, folder), os.Symlink("/nowhere", filepath.Join(project, "broken")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(good, []byte("x"), 0o700), os.WriteFile(evil, []byte("x"), 0o700),
+		os.Symlink(good, link), os.Symlink(outside, folder), os.Symlink("/nowhere", filepath.Join(project, "broken"))))
 	names := []string{"python", "env/python3"}
 	gate := Gate{Home: t.TempDir(), Project: project, Sources: []Source{Programs(Servers, "runs", append(names, "broken")...)}}
 	if first, err := gate.UnacceptedProgram(project, names); err != nil || first != "python" {

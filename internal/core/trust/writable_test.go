@@ -13,10 +13,7 @@ import (
 )
 
 func TestAFolderToWriteIsReachedOverNoLinkOfAnAgent(t *testing.T) {
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	in := func(name string) string { return filepath.Join(top, name) }
 	project := in("real/project")
 	for _, dir := range []string{"real/project/sub/deep", "real/project/.git", "home", "home/project"} {

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/driver"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -44,28 +45,19 @@ func TestFilesThatArriveLaterAreRefusedBeforeEachPrompt(t *testing.T) {
 				return nil
 			}}, nil
 		}}
-	s, err := p.Open(t.Context(), agent.Agent{}, driver.Wish{}, driver.Place{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(p.Open(t.Context(), agent.Agent{}, driver.Wish{}, driver.Place{}))(t)
 	defer s.End()
 	prompt := func() error {
 		_, err := s.Prompt(t.Context(), []llm.Part{{Type: llm.Text, Text: "hello"}}, func(driver.Update) {})
 		return err
 	}
 	for range 2 {
-		if err := prompt(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(settings, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, prompt())
+		testkit.OK(t, os.WriteFile(settings, nil, 0o600))
 		if err := prompt(); !fault.Is(err, fault.Untrusted) {
 			t.Error(err)
 		}
-		if err := os.Remove(settings); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(settings))
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "prompts")); err != nil || strings.Count(string(text), "prompt") != 2 {
 		t.Errorf("it was sent %q: %v", text, err)

@@ -190,9 +190,7 @@ func TestALineWithoutEndIsNotHeld(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		s, err := Open(t.Context(), Found{Program: Claude, Path: path}, 0)
 		runtime.ReadMemStats(&after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if got := after.TotalAlloc - before.TotalAlloc; got > 6*maxLine { // growing to maxLine takes some five times as much
 			t.Errorf("%s: %d MB were taken for a line that is skipped", name, got>>20)
 		}

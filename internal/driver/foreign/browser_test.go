@@ -46,9 +46,7 @@ func browser(t *testing.T) func(page string, plan map[string]any) seen {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		in.Close()
 		cmd.Wait()
@@ -67,9 +65,7 @@ func browser(t *testing.T) func(page string, plan map[string]any) seen {
 		if err == nil {
 			_, err = fmt.Fprintf(in, "%s\n", text)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		line, err := out.ReadString('\n')
 		var s seen
 		if err == nil {

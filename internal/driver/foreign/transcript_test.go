@@ -48,15 +48,10 @@ func newWriter(t testing.TB, h TranscriptHiding) *transcriptWriter {
 func (w *transcriptWriter) stretch(a id.Agent, on id.Message, prev string, drafts ...history.Draft) (head string) {
 	w.t.Helper()
 	s := TranscriptStretch{Agent: a, On: on, Prev: prev, Last: true}
-	hash, err := chain.ParseHash(prev)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	hash := testkit.Must(chain.ParseHash(prev))(w.t)
 	for _, d := range drafts {
 		content, blobs, err := history.Encode(d.Parts)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		testkit.OK(w.t, err)
 		for _, b := range blobs {
 			w.blobs[b.Hash] = b.Data
 		}

@@ -43,24 +43,16 @@ func newSite(t *testing.T, b agent.Budget, answer http.HandlerFunc) *site {
 		answer(w, r)
 	}))
 	t.Cleanup(up.Close)
-	at, err := url.Parse(up.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.gate, err = Open(Options{Reserver: NewReserver(s.store, "test"), Upstream: map[string]*url.URL{"anthropic": at, "openai": at, "gemini": at},
+	at := testkit.Must(url.Parse(up.URL))(t)
+	s.gate = testkit.Must(Open(Options{Reserver: NewReserver(s.store, "test"), Upstream: map[string]*url.URL{"anthropic": at, "openai": at, "gemini": at},
 		Record: func(_ context.Context, r Record) error {
 			s.store.spend(agent.Spending{Tokens: r.Usage.Total(), Cost: int64(r.Cost)})
 			s.records <- r
 			return nil
 		},
-		MCP: func(w http.ResponseWriter, _ *http.Request, by id.Agent) { io.WriteString(w, string(by)) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+		MCP: func(w http.ResponseWriter, _ *http.Request, by id.Agent) { io.WriteString(w, string(by)) }}))(t)
 	t.Cleanup(func() { s.gate.Close() })
-	if s.door, err = s.gate.Door(Way{Agent: s.store.root.ID, Driver: "test"}); err != nil {
-		t.Fatal(err)
-	}
+	s.door = testkit.Must(s.gate.Door(Way{Agent: s.store.root.ID, Driver: "test"}))(t)
 	return s
 }
 
@@ -334,11 +326,7 @@ func TestOurKeyIsPutIn(t *testing.T) {
 	s := newSite(t, agent.Budget{}, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{}`) })
 	at := *s.gate.o.Upstream["openai"]
 	at.Path = "/proxy"
-	var err error
-	s.door, err = s.gate.Door(Way{Agent: s.store.root.ID, Keys: map[string]string{"openai": "ours"}, Upstream: map[string]Upstream{"openai": {URL: &at, Strip: "/v1"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.door = testkit.Must(s.gate.Door(Way{Agent: s.store.root.ID, Keys: map[string]string{"openai": "ours"}, Upstream: map[string]Upstream{"openai": {URL: &at, Strip: "/v1"}}}))(t)
 	s.post("openai", "/v1/responses", `{"model":"m"}`, func(r *http.Request) { r.Header.Set("X-Api-Key", "theirs") })
 	if up := s.asked[0]; up.Header.Get("Authorization") != "Bearer ours" || up.Header.Get("X-Api-Key") != "" || up.URL.Path != "/proxy/responses" {
 		t.Errorf("sent on to %s with %v", up.URL, up.Header)
@@ -358,16 +346,11 @@ func TestATotalWaitsForWhatWasHeard(t *testing.T) {
 		<-release
 	})
 	base, _ := s.door.Base("anthropic")
-	answer, err := http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":5}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":5}`)))(t)
 	defer answer.Body.Close()
 	in := bufio.NewReader(answer.Body)
 	for line := ""; !strings.Contains(line, "message_delta\",\"usage"); {
-		if line, err = in.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
+		line = testkit.Must(in.ReadString('\n'))(t)
 	}
 	got := make(chan Total)
 	go func() { got <- s.door.Total(t.Context()) }()

@@ -23,10 +23,7 @@ func TestWhoDoesNotFitWaitsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel(agent.Budget{Tokens: agent.AtMost(100)})
 		p := NewReserver(m, "test")
-		first, err := p.Reserve(t.Context(), Call{Input: 60, Output: 20, Least: 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := testkit.Must(p.Reserve(t.Context(), Call{Input: 60, Output: 20, Least: 20}))(t)
 		type result struct {
 			who  string
 			held *Held

@@ -28,10 +28,7 @@ func TestACloneStandsOnItsCommit(t *testing.T) {
 	g.expect(dir, "a.txt", "second\n")
 
 	// Once more: nothing is done.
-	before, err := os.Stat(filepath.Join(dir, ".git", "config"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.Stat(filepath.Join(dir, ".git", "config")))(t)
 	if c, err = Clone(t.Context(), from, dir, second); err != nil || c.Commit != second {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -41,9 +38,7 @@ func TestACloneStandsOnItsCommit(t *testing.T) {
 	// Files that were changed are put right, without the source.
 	g.file(dir, "a.txt", "spoilt\n")
 	g.file(dir, "more", "more\n")
-	if _, err = Clone(t.Context(), from, dir, second); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(Clone(t.Context(), from, dir, second))(t)
 	g.expect(dir, "a.txt", "second\n")
 	g.absent(filepath.Join(dir, "more"))
 	// Half made, without its repository, or on another commit: made again.

@@ -140,27 +140,21 @@ func TestTheTokenReachesTheServerAndNobodyElse(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	g.file(tree.Dir, "page.md", "page\n")
-	commit, err := Commit(t.Context(), tree, "page", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	commit := testkit.Must(Commit(t.Context(), tree, "page", time.Unix(0, 0)))(t)
 	testkit.OK(t, Push(t.Context(), tree, to, "docs", commit, ""))
 	if got, ok, err := RemoteBranch(t.Context(), to, "docs"); got != commit || !ok || err != nil {
 		t.Errorf("%s %v %v", got, ok, err)
 	}
 	g.absent(store) // no other helper was told
 	for _, dir := range []string{tree.Dir, g.home, root} {
-		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				if b, _ := os.ReadFile(path); strings.Contains(string(b), token) {
 					t.Errorf("%s holds the token", path)
 				}
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	// A server that sends us elsewhere, and one that echoes what it is told.
 	other := server(t, root, token, func(w http.ResponseWriter, r *http.Request) bool {

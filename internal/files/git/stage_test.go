@@ -74,10 +74,7 @@ func (g *ground) tree() (t Tree, base, bundle string) {
 	g.t.Helper()
 	place := g.t.TempDir()
 	bundle = filepath.Join(place, "base.bundle")
-	base, err := Bundle(g.t.Context(), Tree{Dir: g.dir}, g.git(g.dir, "rev-parse", "HEAD"), bundle)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	base = testkit.Must(Bundle(g.t.Context(), Tree{Dir: g.dir}, g.git(g.dir, "rev-parse", "HEAD"), bundle))(g.t)
 	t = Tree{Dir: filepath.Join(place, "tree"), Git: filepath.Join(place, "repo")}
 	testkit.OK(g.t, FromBundle(g.t.Context(), bundle, base, t))
 	return t, base, bundle

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/files"
+	"ramet/internal/testkit"
 )
 
 // A checkout that shares files with the parent's folder is the one that git would make, whatever
@@ -29,9 +30,7 @@ func TestASharedCheckoutIsWhatGitMakes(t *testing.T) {
 		os.Chmod(filepath.Join(g.dir, "run.sh"), 0o755),
 		os.Symlink("a.txt", filepath.Join(g.dir, "link")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	g.save(g.dir, "all kinds")
 	g.file(g.dir, "touched", "changed\n")
@@ -43,9 +42,7 @@ func TestASharedCheckoutIsWhatGitMakes(t *testing.T) {
 		os.RemoveAll(filepath.Join(g.dir, "folder")),
 		os.Symlink("sub", filepath.Join(g.dir, "folder")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 
 	g.k.Clone = func(*os.Root, string, fs.FileMode, *os.File) error { return files.ErrCannotClone }
@@ -98,7 +95,7 @@ func TestNothingIsSharedWhereItCannotBe(t *testing.T) {
 func whole(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || path == filepath.Join(dir, ".git") {
 			return err
 		}
@@ -118,9 +115,6 @@ func whole(t *testing.T, dir string) string {
 		}
 		b.WriteString(info.Mode().String() + " " + name + " " + string(text[:min(len(text), 40)]) + "\n")
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return b.String()
 }

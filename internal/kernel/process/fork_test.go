@@ -47,9 +47,7 @@ func (w *world) newest(a id.Agent) []id.Agent {
 	w.t.Helper()
 	var children []id.Agent
 	for e, err := range w.QueryRange(context.Background(), history.Range{Agent: a}, history.Selection{}) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		testkit.OK(w.t, err)
 		if e.Kind != history.Fork {
 			continue
 		}
@@ -351,14 +349,10 @@ func TestBothKnowWhereAWorktreeBegins(t *testing.T) {
 		t.Error(answer.Text)
 	}
 	left, _, err := w.Store.Named(t.Context(), "left")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	told := ""
 	for e, err := range w.Store.QueryRange(t.Context(), history.Range{Agent: left.ID}, history.Selection{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		parts := testkit.Must(e.Parts())(t)
 		for _, p := range parts {
 			told += p.Text + "\n"

@@ -246,10 +246,8 @@ func (w *world) refused(self id.Agent, name, args string, says ...string) {
 func (w *world) child(parent id.Agent, name string) id.Agent {
 	w.t.Helper()
 	c := id.NewAgent()
-	if _, err := w.Store.Fork(context.Background(), registry.Fork{Parent: parent,
-		Children: []registry.Child{{ID: c, Name: name}}}); err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.Store.Fork(context.Background(), registry.Fork{Parent: parent,
+		Children: []registry.Child{{ID: c, Name: name}}}))(w.t)
 	return c
 }
 
@@ -274,9 +272,7 @@ func (w *world) own(a id.Agent) string {
 	w.t.Helper()
 	var kinds []string
 	for e, err := range w.QueryRange(context.Background(), history.Range{Agent: a}, history.Selection{}) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		testkit.OK(w.t, err)
 		kinds = append(kinds, string(e.Kind))
 	}
 	return strings.Join(kinds, " ")

@@ -51,17 +51,14 @@ func (r room) state(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for _, dir := range []string{r.outside, r.home, r.root + "/.git", r.root + "/.ramet"} {
-		err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		testkit.OK(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 			if err != nil {
 				return err
 			}
 			text, _ := os.ReadFile(path)
 			fmt.Fprintln(&all, path, info.Mode(), info.ModTime(), string(text))
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return all.String()
 }
@@ -174,9 +171,7 @@ echo fine > tools/dist/more; mv tools/dist/more tools/dist/renamed; cat tools/di
 func TestAConfinedCommandReadsNoDevice(t *testing.T) {
 	r := newRoom(t)
 	person, terminal, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer person.Close()
 	defer terminal.Close()
 	testkit.Must(person.WriteString("password\n"))(t)
@@ -334,9 +329,7 @@ func TestALaterSocketOfTmuxIsNotReached(t *testing.T) {
 func TestLaterFilesInTemporaryFoldersAreNotSeen(t *testing.T) {
 	r := newRoom(t)
 	short, err := os.MkdirTemp("/tmp", "ramet-short-") // the path of a socket is limited
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(short) })
 	t.Setenv("TMPDIR", short)
 	here, link := filepath.Join(short, "here"), filepath.Join(short, "link")

@@ -295,9 +295,7 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestAPipeInStrangeHandsDoesNotHoldTheEnd(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer w.Close() // stays open, as a daemon would hold it
 	out := newScreen()
 	d := newDrain(r, out)
@@ -345,9 +343,7 @@ func TestAMarkLasts(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(self, program, 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	mark := Mark{1, 2, 3, 0, 255, 38}
 	want := fmt.Sprintf("true %x", mark[:])
 	for _, line := range []string{
@@ -363,10 +359,7 @@ func TestAMarkLasts(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	p, err := Start(t.Context(), Command{Args: []string{"sh", "-c", `SANDBOX_TEST_ROLE=marked "$0"`, self}, Dir: t.TempDir(), Env: os.Environ(), Output: &out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Start(t.Context(), Command{Args: []string{"sh", "-c", `SANDBOX_TEST_ROLE=marked "$0"`, self}, Dir: t.TempDir(), Env: os.Environ(), Output: &out}))(t)
 	if _, err := p.Wait(); err != nil || !strings.HasPrefix(out.String(), "false ") {
 		t.Errorf("one for nobody: %v, %q", err, out.String())
 	}
@@ -382,9 +375,7 @@ func TestProcessesThatAreCleanedUp(t *testing.T) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer cmd.Wait()
 	defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
@@ -430,13 +421,9 @@ func TestACommandIsSpokenWith(t *testing.T) {
 			continue
 		}
 		inR, inW, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		outR, outW, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		errs := newScreen()
 		cmd := sh(t.TempDir(), `echo ready >&2; while read -r line; do echo "heard $line"; done; echo bye >&2; exit 3`)
 		cmd.Speaks, cmd.Output, cmd.Confine = &Speech{In: inR, Out: outW}, errs, confine

@@ -37,12 +37,8 @@ func newYard(t *testing.T, files ...string) yard {
 func (y yard) put(name, text string) {
 	y.Helper()
 	at := filepath.Join(y.dir, name)
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		y.Fatal(err)
-	}
-	if err := os.WriteFile(at, []byte(text), 0o755); err != nil {
-		y.Fatal(err)
-	}
+	testkit.OK(y, os.MkdirAll(filepath.Dir(at), 0o755))
+	testkit.OK(y, os.WriteFile(at, []byte(text), 0o755))
 }
 
 func (y yard) sh(script string) {
@@ -57,10 +53,7 @@ func (y yard) sh(script string) {
 
 func (y yard) begin(forbidden ...string) *GuardWatch {
 	y.Helper()
-	w, err := BeginGuard([]string{y.dir}, forbidden, y.into)
-	if err != nil {
-		y.Fatal(err)
-	}
+	w := testkit.Must(BeginGuard([]string{y.dir}, forbidden, y.into))(y)
 	return w
 }
 
@@ -69,9 +62,7 @@ func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
 	filepath.WalkDir(dir, func(at string, e os.DirEntry, err error) error {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		rel, _ := filepath.Rel(dir, at)
 		out = append(out, rel)
 		return nil
@@ -155,10 +146,7 @@ func (y yard) dig() {
 			y.Fatal(err, failed)
 		}
 	}
-	file, err := unix.Openat(dir, ".envrc", unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
-	if err != nil {
-		y.Fatal(err)
-	}
+	file := testkit.Must(unix.Openat(dir, ".envrc", unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o644))(y)
 	unix.Close(file)
 	unix.Close(dir)
 }
@@ -391,9 +379,7 @@ func TestAnotherFileSystemIsCopiedTo(t *testing.T) {
 	if err == nil {
 		err = q.copy("sub/.git", to)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err := os.Lstat(filepath.Join(y.dir, "sub/.git")); err == nil {
 		t.Error("it is still there")
 	}

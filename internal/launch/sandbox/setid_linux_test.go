@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // setIDAttempts are ways in which programs set the bits, or keep them on a file that they overwrite.
@@ -55,9 +57,7 @@ func TestNoSetIDBitLeavesTheBox(t *testing.T) {
 	}
 	for _, uid := range accounts {
 		top, err := os.MkdirTemp("", "ramet-setid") // not t.TempDir(), which others cannot reach
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		defer os.RemoveAll(top)
 		root := filepath.Join(top, "root")
 		pack := exec.Command("sh", "-ec", `mkdir root; cd root; cp /bin/sh packed; cp /bin/sh ours; chmod 4755 packed; tar -cpf archive packed; chmod 755 packed; touch setuid`)
@@ -70,9 +70,7 @@ func TestNoSetIDBitLeavesTheBox(t *testing.T) {
 				t.Fatalf("%v %s", err, out)
 			}
 		}
-		if err := os.Chmod(filepath.Join(root, "setuid"), 0o755|fs.ModeSetuid); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chmod(filepath.Join(root, "setuid"), 0o755|fs.ModeSetuid))
 		script := "test -e packed || exit 9\n"
 		for _, attempt := range setIDAttempts {
 			script += fmt.Sprintf("(%s) >/dev/null 2>&1\n", attempt)

@@ -140,9 +140,7 @@ func TestContentThatComesWithTheStart(t *testing.T) {
 		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":5,"output_tokens_details":{"thinking_tokens":2}}}`,
 	} {
 		events, _, err := d.Next("", []byte(e))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for _, one := range events {
 			c.Add(one)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 func TestEveryVendorHasAProtocolAndItsDefault(t *testing.T) {
@@ -53,10 +54,7 @@ func TestPricesAreThoseOfTheVendors(t *testing.T) {
 		{"openai", "gpt-5.4-nano", llm.Price{Input: 0.2e6, Output: 1.25e6, CacheRead: 0.02e6, Search: 10e9}},
 		{"gemini", "gemini-2.5-pro", llm.Price{Input: 1.25e6, Output: 10e6, CacheRead: 0.125e6, Long: llm.Long{Above: 200_000, Input: 200, Output: 150}, Search: 35e9}},
 	} {
-		v, err := Find(c.vendor)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(Find(c.vendor))(t)
 		if got, ok := v.Price(c.model); !ok || got != c.want {
 			t.Errorf("%s/%s costs %+v, want %+v", c.vendor, c.model, got, c.want)
 		}
@@ -66,10 +64,7 @@ func TestPricesAreThoseOfTheVendors(t *testing.T) {
 // Each rule is about something, and says where that was read and when.
 func TestRulesAreAboutModels(t *testing.T) {
 	for i, r := range rules {
-		v, err := Find(r.Vendor)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(Find(r.Vendor))(t)
 		for _, family := range r.Families {
 			one := r
 			one.Families = []string{family}
@@ -158,10 +153,7 @@ func TestChoose(t *testing.T) {
 }
 
 func TestTheBuiltInModelNeedsNothing(t *testing.T) {
-	v, err := Find(Offline)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(Find(Offline))(t)
 	if all := Vendors(); all[len(all)-1].Name != v.Name {
 		t.Errorf("it is not the last resort: %s is", all[len(all)-1].Name)
 	}

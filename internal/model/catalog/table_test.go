@@ -13,6 +13,7 @@ import (
 	"charm.land/catwalk/pkg/embedded"
 
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write models.json")
@@ -32,10 +33,7 @@ func TestTheTablesAreCatwalks(t *testing.T) {
 			if i > 0 {
 				want += ","
 			}
-			line, err := json.Marshal(convert(m))
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := testkit.Must(json.Marshal(convert(m)))(t)
 			want += "\n" + string(line)
 		}
 		want += "\n]}"
@@ -43,9 +41,7 @@ func TestTheTablesAreCatwalks(t *testing.T) {
 	}
 	want += "\n}}\n"
 	if *update {
-		if err := os.WriteFile("models.json", []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile("models.json", []byte(want), 0o644))
 	}
 	if got, err := os.ReadFile("models.json"); err != nil || string(got) != want {
 		t.Errorf("models.json differs from catwalk (%v): go test ./internal/model/catalog -update", err)

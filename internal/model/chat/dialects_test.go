@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 )
 
@@ -175,9 +176,7 @@ func TestDetailsComeBackAsTheyCame(t *testing.T) {
 func TestIDsGoBackAsTheyCame(t *testing.T) {
 	s := &says{chunks: []string{`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"functions.x:0","function":{"name":"x","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`}}
 	m, _, _, err := talk(t, s, Dialect{}, hi)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	foreign := llm.NewCall("functions.y:0", "y", "{}")
 	r := hi
 	r.Messages = append(r.Messages, m, llm.Message{Role: llm.ToolRole, Parts: []llm.Part{llm.Result(m.Calls()[0], "1", false)}},

@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 // vendor refuses requests with parts that it does not like, and remembers what it was sent.
@@ -94,9 +95,7 @@ func TestABlindModelIsToldSo(t *testing.T) {
 func TestWhatAVendorRefusesIsLeftOut(t *testing.T) {
 	v := &vendor{refuses: func(p llm.Part) bool { return p.Name == "bad.png" }}
 	p := WithSight(v, func(string) llm.Model { return llm.Model{Known: true, Images: true} })
-	if err := askSight(t, p, said(image("good.png"))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, askSight(t, p, said(image("good.png"))))
 	want := "look|<image good.png>|[bad.png, image/png of 15 bytes, which your vendor did not take]"
 	if err := askSight(t, p, said(image("good.png"), image("bad.png"))); err != nil || v.last() != want || len(v.saw) != 3 {
 		t.Fatal(err, v.last(), len(v.saw))

@@ -73,13 +73,10 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
 			var kept calls
-			p, err := Model(llm.Ref{Vendor: v.Name, Name: name}, Options{
+			p := testkit.Must(Model(llm.Ref{Vendor: v.Name, Name: name}, Options{
 				Access: Access{Key: "k", Base: srv.URL, Project: "p"}, HTTP: transport, Recorder: &kept,
 				Retry: decorate.RetryOptions{First: time.Nanosecond},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			m, usage, _, err := llm.Collect(p.Stream(t.Context(), llm.Request{Model: name, Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
 			if err != nil || m.Text() != "Hello, world." || usage != (llm.Usage{Input: 12, Output: 5}) {
 				t.Fatalf("%+v %+v %v", m, usage, err)
@@ -194,9 +191,7 @@ func TestASlowLocalServerIsAskedOnce(t *testing.T) {
 			var server hangs
 			p, err := Model(llm.Ref{Vendor: vendor, Name: "m"}, Options{Access: Access{Key: "k", Base: "http://127.0.0.1:1"}, HTTP: &server,
 				First: time.Minute, Retry: decorate.RetryOptions{Attempts: 2}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			_, _, _, err = llm.Collect(p.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
 			if !fault.Is(err, fault.ProviderUnreachable) || server.asked != want {
 				t.Errorf("%s was asked %d times: %v", vendor, server.asked, err)

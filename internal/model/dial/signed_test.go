@@ -14,11 +14,8 @@ var at = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 func sign(t *testing.T, url, region, body string, c AWSCredentials) (http.Header, error) {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = NewAWSSigner(c, region, at)(r, []byte(body))
+	r := testkit.Must(http.NewRequest(http.MethodPost, url, strings.NewReader(body)))(t)
+	err := NewAWSSigner(c, region, at)(r, []byte(body))
 	return r.Header, err
 }
 

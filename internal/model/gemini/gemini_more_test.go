@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 )
 
@@ -62,10 +63,7 @@ func TestSearchBesideFunctions(t *testing.T) {
 		p := &provider{model: func(string) llm.Model { return c.known }, below: c.below}
 		c.r.Model, c.r.Messages = "m", []llm.Message{llm.Say(llm.User, "hi"), {Role: llm.Assistant, Parts: []llm.Part{found, {Type: llm.Text, Text: "so"}}}, llm.Say(llm.User, "and?")}
 		_, value := p.encode(c.r)
-		out, err := wire.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(wire.Marshal(value))(t)
 		for _, want := range c.want {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("%s: no %s in %s", name, want, out)
@@ -90,9 +88,7 @@ func TestWhatTheServerLookedUp(t *testing.T) {
 			`{"candidates":[{"finishReason":"STOP","groundingMetadata":{"webSearchQueries":["a","b"],"groundingChunks":[{"web":{"uri":"https://e.org","title":"E"}}]}}],"usageMetadata":{"promptTokenCount":1}}`,
 		} {
 			events, _, err := d.Next("", []byte(e))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			for _, one := range events {
 				c.Add(one)
 			}

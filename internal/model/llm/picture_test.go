@@ -12,6 +12,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // halves is an image whose left half is red and whose right half is blue.
@@ -32,18 +34,14 @@ func halves(w, h int) *image.NRGBA {
 func asPNG(t *testing.T, i image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, i); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, png.Encode(&b, i))
 	return b.Bytes()
 }
 
 func asJPEG(t *testing.T, i image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, i, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, jpeg.Encode(&b, i, nil))
 	return b.Bytes()
 }
 
@@ -51,10 +49,7 @@ func asJPEG(t *testing.T, i image.Image) []byte {
 const tiny = "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"
 
 func TestWhatFitsStaysAsItIs(t *testing.T) {
-	webp, err := base64.StdEncoding.DecodeString(tiny)
-	if err != nil {
-		t.Fatal(err)
-	}
+	webp := testkit.Must(base64.StdEncoding.DecodeString(tiny))(t)
 	for kind, data := range map[string][]byte{PNG: asPNG(t, halves(40, 20)), JPEG: asJPEG(t, halves(40, 20)), WebP: webp} {
 		got, err := FitPicture(data)
 		if err != nil || got.MediaType != kind || !bytes.Equal(got.Data, data) || got.Was != (image.Point{}) {
@@ -109,17 +104,12 @@ func TestAnAnimationShowsItsFirstFrame(t *testing.T) {
 	}
 	var b bytes.Buffer
 	red, blue := color.NRGBA{R: 255, A: 255}, color.NRGBA{B: 255, A: 255}
-	if err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame(red), frame(blue)}, Delay: []int{5, 5}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame(red), frame(blue)}, Delay: []int{5, 5}}))
 	got, err := FitPicture(b.Bytes())
 	if err != nil || got.MediaType != PNG || got.Frames != 2 {
 		t.Fatal(got, err)
 	}
-	i, err := png.Decode(bytes.NewReader(got.Data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := testkit.Must(png.Decode(bytes.NewReader(got.Data)))(t)
 	if r, _, _, _ := i.At(5, 5).RGBA(); r != 0xffff {
 		t.Error("it is not the first frame")
 	}
@@ -149,10 +139,7 @@ func TestAPhotographIsTurned(t *testing.T) {
 	if err != nil || got.Width != 1000 || got.Height != 2000 {
 		t.Fatal(got, err)
 	}
-	i, err := jpeg.Decode(bytes.NewReader(got.Data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := testkit.Must(jpeg.Decode(bytes.NewReader(got.Data)))(t)
 	if r, _, b, _ := i.At(500, 100).RGBA(); r < 0xe000 || b > 0x3000 { // what was left is above
 		t.Errorf("the top is not red: %x %x", r, b)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 var allTools = []string{"bash", "read", "write", "edit", "glob", "grep", "list", "fork", "kill", "send", "check_mail", "read_mail", "wait", "ps", "exit"}
@@ -62,9 +63,7 @@ func ask(t testing.TB, r llm.Request) llm.Message {
 		t.Fatalf("the same request has two answers: %+v %+v", events, again)
 	}
 	m, usage, finish, err := llm.Collect(slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if events[0].Type != llm.Sent || events[0].Sent.Path != "/offline" || !json.Valid(events[0].Sent.Body) {
 		t.Fatalf("first event %+v", events[0])
 	}
@@ -429,10 +428,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 
 func TestTheRequestIsNotChanged(t *testing.T) {
 	r := llm.Request{Model: "offline", Tools: offer(allTools...), Messages: []llm.Message{say("run ls & read a.txt <b>")}}
-	before, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(json.Marshal(r))(t)
 	ask(t, r)
 	if after, _ := json.Marshal(r); !bytes.Equal(before, after) {
 		t.Error("it was")

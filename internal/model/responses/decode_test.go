@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 )
 
@@ -123,9 +124,7 @@ func hear(t *testing.T, events ...string) llm.Message {
 	}
 	c.Add(llm.Event{Type: llm.Finished, Finish: finish})
 	m, _, _, err := c.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return m
 }
 
@@ -133,10 +132,7 @@ func say(t *testing.T, known llm.Model, r llm.Request) string {
 	t.Helper()
 	p := &provider{model: func(string) llm.Model { return known }}
 	_, value := p.encode(r)
-	out, err := wire.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(wire.Marshal(value))(t)
 	return string(out)
 }
 

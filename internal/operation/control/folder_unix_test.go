@@ -169,7 +169,7 @@ func TestGarbageInTheFolder(t *testing.T) {
 	b := newBench(t)
 	k := b.serve()
 	in := func(name string) string { return filepath.Join(b.place.dir, name) }
-	err := errors.Join(
+	testkit.OK(t, errors.Join(
 		os.WriteFile(in("note.txt"), []byte("hello"), 0o644),
 		os.WriteFile(in("odd.lock"), nil, 0o600),
 		os.WriteFile(in("..lock"), nil, 0o600),
@@ -178,10 +178,7 @@ func TestGarbageInTheFolder(t *testing.T) {
 		os.Mkdir(in("0000000000ac.lock"), 0o700),
 		os.Symlink(in("nowhere"), in("0000000000ad.lock")),
 		os.Symlink(in("."), in("0000000000ae.lock")),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	))
 	if n := b.place.Tell(t.Context(), "", registry.Ring{What: registry.RingMail}); n != 0 {
 		t.Errorf("%d are silent", n)
 	}

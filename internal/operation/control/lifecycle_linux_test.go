@@ -158,10 +158,7 @@ func newSiteIn(t *testing.T, base string) *site {
 		testkit.OK(t, errors.Join(os.MkdirAll(path, 0o700), os.Chmod(path, mode)))
 	}
 	s.env = []string{"XDG_RUNTIME_DIR=" + filepath.Join(base, "run"), "TMPDIR=" + filepath.Join(base, "tmp"), homeVariable + "=" + s.home}
-	var err error
-	if s.Place, err = FindPlace(lookUp(s.env), s.home); err != nil {
-		t.Fatal(err)
-	}
+	s.Place = testkit.Must(FindPlace(lookUp(s.env), s.home))(t)
 	t.Cleanup(func() {
 		for _, pid := range s.kernels() {
 			syscall.Kill(pid, syscall.SIGKILL)
@@ -232,9 +229,7 @@ func raceClients(t *testing.T, rounds int) {
 func TestKernelIsDetached(t *testing.T) {
 	s := newSite(t)
 	leak, err := syscall.Open(filepath.Join(s.home, "leak"), os.O_CREATE|os.O_RDWR, 0o600) // without O_CLOEXEC
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer syscall.Close(leak)
 	h := s.greet()
 	if h.Session != h.PID || h.Folder != "/" {
@@ -364,10 +359,7 @@ func TestLongPathsWork(t *testing.T) {
 
 func TestOtherUsersAreDisconnected(t *testing.T) {
 	testkit.RootOnly(t)
-	base, err := os.MkdirTemp("", "ramet-peer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := testkit.Must(os.MkdirTemp("", "ramet-peer"))(t)
 	t.Cleanup(func() { os.RemoveAll(base) })
 	s := newSiteIn(t, base)
 	s.greet()
@@ -511,9 +503,7 @@ func TestReplacedProgramStartsItsOwnCode(t *testing.T) {
 	program := filepath.Join(s.home, "program")
 	if err := os.Link("/proc/self/exe", program); err != nil {
 		self, err := os.ReadFile("/proc/self/exe")
-		if err = errors.Join(err, os.WriteFile(program, self, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(err, os.WriteFile(program, self, 0o700)))
 	}
 	client := exec.Command(program)
 	client.Env = s.start("client").Env
@@ -598,13 +588,9 @@ func TestAKeptProgramStays(t *testing.T) {
 	dir := t.TempDir()
 	program, second, newer := filepath.Join(dir, "ramet"), filepath.Join(dir, "kept"), filepath.Join(dir, "newer")
 	for path, text := range map[string]string{program: "old", newer: "new", second: "left by a kernel that died"} {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o700))
 	}
-	if err := errors.Join(keepFile(program, second), os.Rename(newer, program)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(keepFile(program, second), os.Rename(newer, program)))
 	if text, err := os.ReadFile(second); string(text) != "old" {
 		t.Errorf("%q %v", text, err)
 	}

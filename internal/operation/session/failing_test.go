@@ -22,10 +22,7 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 	child(t, w, "ada", "bob")
 	ada, bob := found(t, w, "ada"), found(t, w, "bob")
 	ctx := t.Context()
-	said, err := w.History().Append(ctx, ada, history.User, "hello"+strings.Repeat(" there", history.BlobCutoff))
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := testkit.Must(w.History().Append(ctx, ada, history.User, "hello"+strings.Repeat(" there", history.BlobCutoff)))(t)
 	prompt, all, zero := "go", true, found(t, w, "0")
 	// Transcript comes before there are states of files: it says which it could not compare.
 	// Send is not in the table: what it does after its letter is written may fail. Neither is Overview, which leaves

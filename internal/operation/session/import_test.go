@@ -59,9 +59,7 @@ func contextOf(t *testing.T, w *Workspace, done Import) string {
 	t.Helper()
 	var out []string
 	for e, err := range history.Play(t.Context(), w.Store, done.Agent.ID) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if parts, err := e.Parts(); err != nil {
 			t.Fatal(err)
 		} else if e.Kind != history.Notice {
@@ -118,10 +116,7 @@ func TestForksThatPoint(t *testing.T) {
 	path := func(id string) string { return filepath.Join(dir, "rollout-2026-01-02T03-04-05-"+id+".jsonl") }
 	add(t, path("c"), `{"type":"session_meta","payload":{"id":"c"}}`, codexSaid("user", "a"), codexSaid("assistant", "b"), codexUsed(10),
 		`{"type":"event_msg","payload":{"type":"task_complete"}}`)
-	info, err := os.Stat(path("c"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(os.Stat(path("c")))(t)
 	add(t, path("c"), codexSaid("user", "more"))
 	head := func(id, of string) string {
 		return fmt.Sprintf(`{"type":"session_meta","payload":{"id":%q,"forked_from_id":"c","history_base":{"thread_id":%q,"end_byte_offset":%d}}}`, id, of, info.Size())
@@ -135,10 +130,7 @@ func TestForksThatPoint(t *testing.T) {
 	proved(t, w, path("f"))
 	add(t, path("r"), head("c", "c"), codexSaid("user", "taken back"))
 	back := bring(t, w, path("r"), 0)
-	info, err = os.Stat(path("r"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info = testkit.Must(os.Stat(path("r")))(t)
 	add(t, path("g"), head("g", "r"), codexSaid("user", "from there"))
 	if next := bring(t, w, path("g"), 0); contextOf(t, w, back) != "a b taken back" || contextOf(t, w, next) != "a b taken back from there" {
 		t.Errorf("%q, %q", contextOf(t, w, back), contextOf(t, w, next))

@@ -261,10 +261,7 @@ func TestSubAgentsAreBehindTheirCalls(t *testing.T) {
 	main := bring(t, w, session, 0)
 	targets := map[string]string{} // the call behind which a sub-agent is, by its first words
 	look := func() {
-		all, err := w.Store.Agents(t.Context(), agent.Filter{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := testkit.Must(w.Store.Agents(t.Context(), agent.Filter{}))(t)
 		for _, a := range all {
 			if a.Parent != main.Agent.ID {
 				continue
@@ -280,10 +277,7 @@ func TestSubAgentsAreBehindTheirCalls(t *testing.T) {
 					continue
 				}
 				at := testkit.Must(id.ParseMessage(m.Target))(t)
-				e, err := w.Store.Entry(t.Context(), at)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e := testkit.Must(w.Store.Entry(t.Context(), at))(t)
 				if parts, err := e.Parts(); err != nil {
 					t.Fatal(err)
 				} else {

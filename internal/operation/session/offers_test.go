@@ -11,6 +11,7 @@ import (
 	"ramet/internal/driver"
 	"ramet/internal/operation/public"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 	"ramet/internal/turn/permit"
 )
@@ -19,10 +20,7 @@ import (
 // the same word.
 func TestWhatAProgramOffersIsChosen(t *testing.T) {
 	w, ctx := open(t, nil), t.Context()
-	made, err := w.Agents().Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "ada", Model: driver.Ref("claude", "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testkit.Must(w.Agents().Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "ada", Model: driver.Ref("claude", "")}))(t)
 	ada, zero := made.Child, found(t, w, "0")
 	choose := func(a agent.Agent, word, hint string, code fault.Code) {
 		t.Helper()
@@ -39,20 +37,15 @@ func TestWhatAProgramOffersIsChosen(t *testing.T) {
 		}
 		return fmt.Sprint(p.Driver, " ", *p.Mode, " ", *p.Boxed, " ", len(p.Modes), len(p.Models), len(p.Efforts), len(p.Commands))
 	}
-	preset, err := driver.FindPreset("claude", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	preset := testkit.Must(driver.FindPreset("claude", nil))(t)
 	if got, want := program(), fmt.Sprint("claude ", preset.Mode, " false 0 0 0 0"); got != want {
 		t.Errorf("before it ran: %s, want %s", got, want)
 	}
 	choose(ada, "claude:own", "when it has run once", fault.InvalidField)
 	own, both := driver.Choice{Word: "own", Title: "Own"}, driver.Choice{Word: string(permit.Ask)}
 	models := []driver.Choice{{Word: "big", Title: "Big"}, {Word: "two words"}}
-	if err := w.Programs().Offers().Keep("claude", driver.Offer{Version: "1", Modes: []driver.Choice{own, both}, Models: models,
-		Commands: []driver.Choice{{Word: "review", About: "Review"}, {Word: "compact", About: "Compact", Hint: "what"}}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Programs().Offers().Keep("claude", driver.Offer{Version: "1", Modes: []driver.Choice{own, both}, Models: models,
+		Commands: []driver.Choice{{Word: "review", About: "Review"}, {Word: "compact", About: "Compact", Hint: "what"}}}))
 	choose(ada, "claude:none", "claude has own, ask", fault.InvalidField)
 	choose(ada, "none", "", fault.InvalidField)
 	choose(zero, "own", "", fault.InvalidField)

@@ -62,16 +62,12 @@ func TestReadersOfAConversationAgreeWithAModel(t *testing.T) {
 			case roll == 11 && n%3 == 0:
 				all = nil
 				_, err = w.History().Clear(ctx, a)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				continue
 			default:
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			all = append(all, entryModel{e.ID, e.Kind, text, false})
 		}
 		var said []entryModel

@@ -60,9 +60,7 @@ func (x *worker) tree() map[string]string {
 		out[filepath.ToSlash(rel)] = string(text)
 		return err
 	})
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	testkit.OK(x.t, err)
 	return out
 }
 
@@ -77,9 +75,7 @@ func (x *worker) put(path, text string) {
 	default:
 		err = os.WriteFile(at, []byte(text), 0o644)
 	}
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	testkit.OK(x.t, err)
 }
 
 func (x *worker) append(drafts ...history.Draft) id.Message {
@@ -141,19 +137,14 @@ func TestFilesAreRestoredToWhatTheyWere(t *testing.T) {
 			points = append(points, asked, answered)
 		}
 		for _, at := range points {
-			states, err := x.w.Files().StateAt(ctx, x.a, at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			states := testkit.Must(x.w.Files().StateAt(ctx, x.a, at))(t)
 			listed := map[string]bool{}
-			if err := x.w.Files().ListFiles(states.State, func(path string, n files.Node, has bool) error {
+			testkit.OK(t, x.w.Files().ListFiles(states.State, func(path string, n files.Node, has bool) error {
 				if n.Kind == files.File {
 					listed[path] = has
 				}
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			for path := range known[at] {
 				if !listed[path] || len(listed) != len(known[at]) {
 					t.Errorf("seed %d: at %d the files are %v, want %v", seed, at, listed, known[at])

@@ -268,10 +268,7 @@ func TestNoCredentialIsStored(t *testing.T) {
 	w := open(t, replaceKey)
 	ctx := t.Context()
 	said := "my key is sesame, keep it"
-	ada, err := w.Agents().Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "ada", Prompt: &said})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := testkit.Must(w.Agents().Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "ada", Prompt: &said}))(t)
 	if _, err := w.Agents().Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "sesame"}); !fault.Is(err, fault.InvalidName) {
 		t.Errorf("a name: %v", err)
 	}
@@ -280,9 +277,7 @@ func TestNoCredentialIsStored(t *testing.T) {
 	}
 	testkit.Must(w.History().Mark(ctx, ada.Child, "at sesame"))(t)
 	for e, err := range w.Store.QueryRange(ctx, history.Range{Agent: ada.Child.ID, End: history.NoLimit}, history.Selection{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if text := string(e.Content) + string(e.Meta); text != replaceKey(text) {
 			t.Errorf("entry %d: %s", e.ID, text)
 		}

@@ -29,16 +29,13 @@ import (
 // startKernel starts a kernel with a scripted model that serves a workspace, as another process would.
 func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kernel.Kernel, *control.Server) {
 	t.Helper()
-	model, err := llmtest.ParseScript(`
+	model := testkit.Must(llmtest.ParseScript(`
 {"when": "stall", "repeat": true, "steps": [{"wait": "gate"}]}
 {"repeat": true, "steps": [{"text": "fine"}]}
-`, gates.Wait)
-	if err != nil {
-		t.Fatal(err)
-	}
+`, gates.Wait))(t)
 	s := testkit.Must(control.Listen(w.Peers))(t)
 	ref := llm.Ref{Vendor: "anthropic", Name: "test"}
-	k, err := kernel.Start(t.Context(), kernel.Options{Store: w.Store, Owner: s.Owner,
+	k := testkit.Must(kernel.Start(t.Context(), kernel.Options{Store: w.Store, Owner: s.Owner,
 		Parts: kernel.Parts{
 			Models: kernel.Models{Model: func(_ agent.Agent, asked llm.Ref) (kernel.Model, error) {
 				if asked.Name == "none" {
@@ -51,10 +48,7 @@ func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kerne
 				return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
 			}},
 		},
-		Peers: kernel.Peers{Gone: w.Peers.Gone, Answers: w.Peers.Answers, Tell: func(context.Context, ...registry.Ring) {}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Peers: kernel.Peers{Gone: w.Peers.Gone, Answers: w.Peers.Answers, Tell: func(context.Context, ...registry.Ring) {}}}))(t)
 	s.Serve(k, nil)
 	t.Cleanup(func() {
 		k.Stop()
@@ -102,10 +96,7 @@ func TestATurnIsRunAndStopped(t *testing.T) {
 	if want := "user one, assistant fine, user two, assistant fine, "; past() != want {
 		t.Errorf("%s, want %s", past(), want)
 	}
-	launched, err := w.Agents().Launch(ctx, ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "stall"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	launched := testkit.Must(w.Agents().Launch(ctx, ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "stall"}}))(t)
 	for a.ID != testkit.Receive(t, "the turn begins", began) {
 	}
 	select {
@@ -227,9 +218,7 @@ func TestEverythingThatWasInterruptedContinues(t *testing.T) {
 	}
 	w.Kernel, _ = startKernel(t, w, &llmtest.ScriptGates{})
 	all, err := w.Turns().ContinueAll(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	got := ""
 	for _, c := range all {
 		o, err := c.Wait(ctx)

@@ -150,10 +150,7 @@ func TestAnAgentLeaves(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	end, err := w.Turns().Leave(As(ctx, ada.ID), "the result")
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := testkit.Must(w.Turns().Leave(As(ctx, ada.ID), "the result"))(t)
 	letters, err := w.Store.Letters(ctx, zero.ID, mail.Filter{})
 	if err != nil || len(letters) != 1 || letters[0].Body != "the result" || letters[0].From != ada.ID || found(t, w, "ada").Status != agent.Running {
 		t.Errorf("%+v, %v", letters, err)
@@ -166,9 +163,7 @@ func TestAnAgentLeaves(t *testing.T) {
 		t.Errorf("the dead: %v", err)
 	}
 	kid := found(t, w, "kid")
-	if end, err = w.Turns().Leave(As(ctx, kid.ID), "its parent is dead"); err != nil {
-		t.Fatal(err)
-	}
+	end = testkit.Must(w.Turns().Leave(As(ctx, kid.ID), "its parent is dead"))(t)
 	end()
 }
 
@@ -225,10 +220,7 @@ func TestLimitsOfAnAgentHoldForItsCommands(t *testing.T) {
 // in the agent's folder.
 func TestFilesThatAPromptNames(t *testing.T) {
 	x := newWorker(t)
-	dot, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dot := testkit.Must(base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="))(t)
 	other := filepath.Join(t.TempDir(), "other.png")
 	testkit.OK(t, os.WriteFile(other, dot, 0o600))
 	x.put("dot.png", string(dot))
@@ -311,10 +303,7 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	x.put("loose", "not committed\n")
 	made := testkit.Must(w.Agents().Fork(ctx, Fork{Parent: x.a, Name: "kid", Worktree: true}))(t)
 	task := "a task, which no server takes"
-	clean, err := w.Agents().Fork(ctx, Fork{Parent: x.a, Name: "clean", Worktree: true, Clean: true, Prompt: &task, Start: kernel.StartTask})
-	if err != nil {
-		t.Fatal(err)
-	}
+	clean := testkit.Must(w.Agents().Fork(ctx, Fork{Parent: x.a, Name: "clean", Worktree: true, Clean: true, Prompt: &task, Start: kernel.StartTask}))(t)
 	kid := &worker{t, w, made.Child, made.Child.Cwd}
 	if made.Tree == nil || kid.tree()["loose"] == "" || (&worker{t, w, clean.Child, clean.Child.Cwd}).tree()["loose"] != "" {
 		t.Errorf("%+v: %v", made.Tree, kid.tree())

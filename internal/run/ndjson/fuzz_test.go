@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -24,10 +25,7 @@ func FuzzReadLog(f *testing.F) {
 	f.Add([]byte("\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := put(t, data)
-		l, err := Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(Open(t.Context(), path))(t)
 		defer l.Close()
 		var chain *run.Chain
 		seen := 0
@@ -39,9 +37,7 @@ func FuzzReadLog(f *testing.F) {
 				break
 			}
 			if chain == nil {
-				if chain, err = run.BeginChain(e.Event); err != nil {
-					t.Fatal(err)
-				}
+				chain = testkit.Must(run.BeginChain(e.Event))(t)
 			}
 			again, err := run.ParseLine(e.Raw)
 			if err != nil || !again.Intact() || chain.Follow(again) != nil || !bytes.Equal(data[e.Offset:e.Offset+int64(len(e.Raw))], e.Raw) {

@@ -31,10 +31,7 @@ func put(tb testing.TB, data []byte) string {
 // read is everything that a reader sees, and what stopped it.
 func read(tb testing.TB, path string) ([]byte, error) {
 	tb.Helper()
-	l, err := Open(tb.Context(), path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	l := testkit.Must(Open(tb.Context(), path))(tb)
 	defer l.Close()
 	var out bytes.Buffer
 	for e, err := range l.Events(tb.Context(), 0) {
@@ -52,10 +49,7 @@ func read(tb testing.TB, path string) ([]byte, error) {
 func repairs(tb testing.TB, path string, want []byte, next run.Draft) {
 	tb.Helper()
 	before := testkit.Must(os.ReadFile(path))(tb)
-	w, err := OpenWriter(tb.Context(), path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	w := testkit.Must(OpenWriter(tb.Context(), path))(tb)
 	defer w.Close()
 	r, repaired := w.Repaired()
 	if repaired == bytes.Equal(before, want) {

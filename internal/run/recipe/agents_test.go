@@ -28,9 +28,7 @@ func TestAgentsArePutIntoARecipe(t *testing.T) {
 		{Name: "plain", Prompt: "yes", Model: "v/m"},
 	}
 	text, err := AddAgents([]byte(reviewed), agents)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if r, err = Parse(text); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -49,10 +47,7 @@ func TestAgentsArePutIntoARecipe(t *testing.T) {
 		t.Errorf("%v\n%s", r.Undefined(), text)
 	}
 	// Those that a recipe holds stay.
-	again, err := AddAgents(text, []Definition{{Name: "more", Prompt: "x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(AddAgents(text, []Definition{{Name: "more", Prompt: "x"}}))(t)
 	if r, err = Parse(again); err != nil || len(r.Agents) != 4 {
 		t.Errorf("%v %v", r, err)
 	}

@@ -116,16 +116,10 @@ func examples(t testing.TB) map[string]string {
 		text := testkit.Must(LoadEmbedded(name))(t)
 		all[name] = string(text)
 	}
-	begun, err := New("begun")
-	if err != nil {
-		t.Fatal(err)
-	}
+	begun := testkit.Must(New("begun"))(t)
 	all["new"] = string(begun)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(file))(t)
 		all[file] = string(text)
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 )
 
 func files(m map[string]string) func(string) ([]byte, error) {
@@ -81,10 +82,7 @@ func TestAPromptThatCannotBeFilledIsAFault(t *testing.T) {
 
 func TestTheEmbeddedPromptsCanBeFilled(t *testing.T) {
 	r := embedded(t)
-	bound, err := r.Bind(map[string]string{"repo": "."})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := testkit.Must(r.Bind(map[string]string{"repo": "."}))(t)
 	for _, w := range r.Workers {
 		if w.Prompt == "" {
 			continue

@@ -36,10 +36,7 @@ properties:
   "a/b": {type: string}
 required: [name]
 `
-	s, err := parseSchema([]byte(form))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(parseSchema([]byte(form)))(t)
 	for _, c := range []struct{ doc, want string }{
 		{`{"name":"ab"}`, ""},
 		{`{"name":"ab","kind":"a","size":3,"part":1.5,"yes":true,"list":[{"x":"y"}],"map":{"q":1},"other":null}`, ""},

@@ -46,17 +46,13 @@ func TestABeginningThatWasBrokenOffIsGivenAgain(t *testing.T) {
 		return s, x, err
 	}
 	_, x, err := begin("1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	testkit.OK(t, x.Close())
 	if _, _, err := begin("2"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another configuration: %v", err)
 	}
 	s, x, err := begin("1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if n := x.Now().EventCount; n != 1 {
 		t.Errorf("%d events", n)
 	}

@@ -25,13 +25,6 @@ func say(t *testing.T, x *rundir.Session, kind run.Type, payload string) error {
 	return err
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func to(x *rundir.Session, state run.State) string {
 	return fmt.Sprintf(`{"old_state":%q,"new_state":%q}`, x.Now().RunState, state)
 }
@@ -43,7 +36,7 @@ func goTo(t *testing.T, x *rundir.Session, state run.State) {
 		if next == run.Fixing {
 			continue
 		}
-		must(t, say(t, x, run.RunStateChanged, to(x, next)))
+		testkit.OK(t, say(t, x, run.RunStateChanged, to(x, next)))
 		if next == state {
 			return
 		}
@@ -52,9 +45,8 @@ func goTo(t *testing.T, x *rundir.Session, state run.State) {
 
 func reopen(t *testing.T, s *rundir.Store, x *rundir.Session) *rundir.Session {
 	t.Helper()
-	must(t, x.Close())
-	x, err := s.OpenSession(t.Context(), x.RunID, "")
-	must(t, err)
+	testkit.OK(t, x.Close())
+	x = testkit.Must(s.OpenSession(t.Context(), x.RunID, ""))(t)
 	return x
 }
 
@@ -90,7 +82,7 @@ func TestWhatCannotBeIsNotAppended(t *testing.T) {
 		accepted := func(kind run.Type, payload string) {
 			t.Helper()
 			next()
-			must(t, say(t, x, kind, payload))
+			testkit.OK(t, say(t, x, kind, payload))
 		}
 		refused(run.LLMCallFinished, call("c1", answer), fault.InvalidEvent)
 		refused(run.LLMCallFailed, call("c1", error), fault.InvalidEvent)
@@ -115,14 +107,14 @@ func TestWhatCannotBeIsNotAppended(t *testing.T) {
 		refused(run.PullRequestOpened, `{"bundle":"/tmp/x.bundle"}`, fault.InvalidEvent)
 		accepted(run.PullRequestOpened, `{"bundle":"reports/pr.bundle"}`)
 		next()
-		must(t, say(t, x, run.RunStateChanged, to(x, run.PROpened)))
+		testkit.OK(t, say(t, x, run.RunStateChanged, to(x, run.PROpened)))
 		accepted(run.RunCompleted, `{}`)
 		refused(run.RunCompleted, `{}`, fault.InvalidStateTransition)
 		refused(run.RunFailed, `{"code":"X","message":""}`, fault.InvalidStateTransition)
 		refused(run.RunCancelled, `{"reason":""}`, fault.InvalidStateTransition)
 		accepted(run.RunStateChanged, to(x, run.Done))
 		refused(run.RunCompleted, `{}`, fault.InvalidStateTransition)
-		must(t, x.Close())
+		testkit.OK(t, x.Close())
 	}
 }
 
@@ -149,7 +141,7 @@ func TestWhatComesTogetherIsNotForgotten(t *testing.T) {
 	if _, err := x.Append(t.Context(), failed("d")); !fault.Is(err, fault.InvalidEvent) {
 		t.Errorf("one that was not written: %v", err)
 	}
-	must(t, x.Close())
+	testkit.OK(t, x.Close())
 }
 
 // A crash may keep how a run ended and lose the step to that state. Whoever ends it again
@@ -157,34 +149,33 @@ func TestWhatComesTogetherIsNotForgotten(t *testing.T) {
 func TestAnEndThatACrashCutInHalfIsFinished(t *testing.T) {
 	s := newStore(t, t.TempDir())
 	x := begin(t, s, "r", rundir.NDJSON)
-	must(t, say(t, x, run.RunFailed, `{"code":"NO_PROGRESS","message":"m"}`))
+	testkit.OK(t, say(t, x, run.RunFailed, `{"code":"NO_PROGRESS","message":"m"}`))
 	x = reopen(t, s, x)
 	end := func(state run.State, kind run.Type, payload string) {
 		t.Helper()
-		_, err := x.Append(t.Context(), run.Request{Type: kind, Payload: []byte(payload)},
-			run.Request{Type: run.RunStateChanged, Payload: []byte(to(x, state))})
-		must(t, err)
+		testkit.Must(x.Append(t.Context(), run.Request{Type: kind, Payload: []byte(payload)},
+			run.Request{Type: run.RunStateChanged, Payload: []byte(to(x, state))}))(t)
 	}
 	end(run.Failed, run.RunFailed, `{"code":"NO_PROGRESS","message":"m"}`)
 	if n := x.Now(); n.RunState != run.Failed || n.EventCount != 3 || n.Failure.Code != "NO_PROGRESS" {
 		t.Fatalf("%+v", n)
 	}
-	must(t, say(t, x, run.RunReopened, `{}`))
-	must(t, say(t, x, run.RunStateChanged, `{"old_state":"FAILED","new_state":"CREATED","reason":"RUN_REOPENED"}`))
+	testkit.OK(t, say(t, x, run.RunReopened, `{}`))
+	testkit.OK(t, say(t, x, run.RunStateChanged, `{"old_state":"FAILED","new_state":"CREATED","reason":"RUN_REOPENED"}`))
 	end(run.Cancelled, run.RunCancelled, `{"reason":"enough"}`)
 	if n := x.Now(); n.RunState != run.Cancelled || n.EventCount != 7 {
 		t.Fatalf("%+v", n)
 	}
-	must(t, x.Close())
+	testkit.OK(t, x.Close())
 }
 
 // A log that another writer made, with what ours would refuse, is read all the same.
 func TestALogThatOursWouldNotHaveWrittenIsRead(t *testing.T) {
 	from, s := newStore(t, t.TempDir()), newStore(t, t.TempDir())
 	x := begin(t, from, "r", rundir.NDJSON)
-	must(t, x.Close())
+	testkit.OK(t, x.Close())
 	w, _, err := files{}.OpenWriter(t.Context(), rundir.NDJSON, from.Dir("r"), "r")
-	must(t, err)
+	testkit.OK(t, err)
 	var drafts []run.Draft
 	for i, one := range []struct {
 		kind    run.Type
@@ -199,17 +190,13 @@ func TestALogThatOursWouldNotHaveWrittenIsRead(t *testing.T) {
 		d.RunID = "r"
 		drafts = append(drafts, d)
 	}
-	_, err = w.Append(t.Context(), drafts...)
-	must(t, err)
-	must(t, w.Close())
-	lines, err := os.ReadFile(filepath.Join(from.Dir("r"), "events.ndjson"))
-	must(t, err)
-	y, err := s.Import(t.Context(), lines, rundir.NDJSON)
-	must(t, err)
-	must(t, y.Close())
+	testkit.Must(w.Append(t.Context(), drafts...))(t)
+	testkit.OK(t, w.Close())
+	lines := testkit.Must(os.ReadFile(filepath.Join(from.Dir("r"), "events.ndjson")))(t)
+	y := testkit.Must(s.Import(t.Context(), lines, rundir.NDJSON))(t)
+	testkit.OK(t, y.Close())
 	for _, s := range []*rundir.Store{from, s} {
-		r, err := s.Open(t.Context(), "r", "")
-		must(t, err)
+		r := testkit.Must(s.Open(t.Context(), "r", ""))(t)
 		proof, err := r.Verify(t.Context())
 		if err != nil || proof.Events != 6 || proof.Unchecked != 1 {
 			t.Errorf("%+v %v", proof, err)
@@ -217,7 +204,7 @@ func TestALogThatOursWouldNotHaveWrittenIsRead(t *testing.T) {
 		if _, err := r.Truth(t.Context()); err != nil {
 			t.Error(err)
 		}
-		must(t, r.Close())
+		testkit.OK(t, r.Close())
 	}
 }
 
@@ -226,12 +213,10 @@ func TestALogThatOursWouldNotHaveWrittenIsRead(t *testing.T) {
 func forge(t *testing.T, s *rundir.Store, runID string, change func([]run.Event) []run.Event) {
 	t.Helper()
 	path := filepath.Join(s.Dir(runID), "events.ndjson")
-	text, err := os.ReadFile(path)
-	must(t, err)
+	text := testkit.Must(os.ReadFile(path))(t)
 	var events []run.Event
 	for _, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
-		e, err := run.ParseLine(line)
-		must(t, err)
+		e := testkit.Must(run.ParseLine(line))(t)
 		events = append(events, e)
 	}
 	var out bytes.Buffer
@@ -240,13 +225,12 @@ func forge(t *testing.T, s *rundir.Store, runID string, change func([]run.Event)
 		e.PrevHash = prev
 		e.Hash = e.Sum()
 		prev = e.Hash
-		must(t, reducer.Apply(e))
+		testkit.OK(t, reducer.Apply(e))
 		out.Write(append(e.Line(), '\n'))
 	}
-	must(t, os.WriteFile(path, out.Bytes(), 0o600))
-	snapshot, err := reducer.Snapshot().Encode()
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(s.Dir(runID), "snapshot.json"), snapshot, 0o600))
+	testkit.OK(t, os.WriteFile(path, out.Bytes(), 0o600))
+	snapshot := testkit.Must(reducer.Snapshot().Encode())(t)
+	testkit.OK(t, os.WriteFile(filepath.Join(s.Dir(runID), "snapshot.json"), snapshot, 0o600))
 }
 
 // A writer does not go on with a log that is not the one that was signed, also where
@@ -265,18 +249,17 @@ func TestAWriterComparesTheCheckpointsOfTheFolder(t *testing.T) {
 		for _, tail := range []int{0, 3} {
 			s := newStore(t, t.TempDir())
 			x := begin(t, s, "r", rundir.NDJSON)
-			must(t, say(t, x, run.GateRunStarted, `{"gate":"links"}`))
-			must(t, say(t, x, run.GateRunFinished, `{"gate":"links","ok":true,"issues":[]}`))
-			must(t, say(t, x, run.RunStateChanged, to(x, run.ClonedInputs)))
+			testkit.OK(t, say(t, x, run.GateRunStarted, `{"gate":"links"}`))
+			testkit.OK(t, say(t, x, run.GateRunFinished, `{"gate":"links","ok":true,"issues":[]}`))
+			testkit.OK(t, say(t, x, run.RunStateChanged, to(x, run.ClonedInputs)))
 			for range tail {
-				must(t, say(t, x, run.GateRunStarted, `{"gate":"links"}`))
+				testkit.OK(t, say(t, x, run.GateRunStarted, `{"gate":"links"}`))
 			}
-			must(t, x.Close())
+			testkit.OK(t, x.Close())
 			x, err := s.OpenSession(t.Context(), "r", "")
-			must(t, err) // as it was written
-			must(t, x.Close())
-			text, err := os.ReadFile(filepath.Join(s.Dir("r"), "events.ndjson"))
-			must(t, err)
+			testkit.OK(t, err) // as it was written
+			testkit.OK(t, x.Close())
+			text := testkit.Must(os.ReadFile(filepath.Join(s.Dir("r"), "events.ndjson")))(t)
 			forge(t, s, "r", change)
 			if x, err := s.OpenSession(t.Context(), "r", ""); !fault.Is(err, fault.EventChainBroken) {
 				if err == nil {
@@ -285,17 +268,15 @@ func TestAWriterComparesTheCheckpointsOfTheFolder(t *testing.T) {
 				t.Errorf("%s, %d lines behind: %v", name, tail, err)
 			}
 			forge(t, s, "r", func([]run.Event) []run.Event { return parse(t, text) })
-			x, err = s.OpenSession(t.Context(), "r", "")
-			must(t, err)
-			must(t, x.Close())
+			x = testkit.Must(s.OpenSession(t.Context(), "r", ""))(t)
+			testkit.OK(t, x.Close())
 		}
 	}
 }
 
 func parse(t *testing.T, text []byte) (out []run.Event) {
 	for _, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
-		e, err := run.ParseLine(line)
-		must(t, err)
+		e := testkit.Must(run.ParseLine(line))(t)
 		out = append(out, e)
 	}
 	return out
@@ -327,30 +308,28 @@ func TestAWriterComparesTheSnapshot(t *testing.T) {
 			s := newStore(t, t.TempDir())
 			x := begin(t, s, "r", rundir.NDJSON)
 			goTo(t, x, run.ClonedInputs)
-			must(t, say(t, x, run.GateRunStarted, `{"gate":"links"}`))
-			must(t, x.Close())
+			testkit.OK(t, say(t, x, run.GateRunStarted, `{"gate":"links"}`))
+			testkit.OK(t, x.Close())
 			at := func(name string) string { return filepath.Join(s.Dir("r"), name) }
 			text, err := os.ReadFile(at("snapshot.json"))
-			must(t, err)
+			testkit.OK(t, err)
 			if c.change != nil {
 				forge(t, s, "r", c.change)
 			}
-			must(t, os.WriteFile(at("snapshot.json"), c.snapshot(text), 0o600))
-			must(t, os.Remove(at("checkpoints")))
+			testkit.OK(t, os.WriteFile(at("snapshot.json"), c.snapshot(text), 0o600))
+			testkit.OK(t, os.Remove(at("checkpoints")))
 			x, err = s.OpenSession(t.Context(), "r", "")
 			if c.want == "" {
-				must(t, err)
-				must(t, x.Close())
+				testkit.OK(t, err)
+				testkit.OK(t, x.Close())
 			} else if !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("a writer: %v", err)
 			}
-			x, err = s.OpenForReplay(t.Context(), "r", "")
-			must(t, err)
-			must(t, x.PutSnapshot(true))
-			must(t, x.Close())
-			x, err = s.OpenSession(t.Context(), "r", "")
-			must(t, err)
-			must(t, x.Close())
+			x = testkit.Must(s.OpenForReplay(t.Context(), "r", ""))(t)
+			testkit.OK(t, x.PutSnapshot(true))
+			testkit.OK(t, x.Close())
+			x = testkit.Must(s.OpenSession(t.Context(), "r", ""))(t)
+			testkit.OK(t, x.Close())
 		})
 	}
 }
@@ -360,13 +339,11 @@ func TestAWriterComparesCheckpointsOfOthersToo(t *testing.T) {
 	s := newStore(t, t.TempDir())
 	x := begin(t, s, "r", rundir.NDJSON)
 	goTo(t, x, run.Ingested)
-	must(t, x.Close())
-	other, err := seal.LoadKey(filepath.Join(t.TempDir(), "key"))
-	must(t, err)
+	testkit.OK(t, x.Close())
+	other := testkit.Must(seal.LoadKey(filepath.Join(t.TempDir(), "key")))(t)
 	s.Key = func() (*seal.Key, error) { return other, nil }
-	x, err = s.OpenSession(t.Context(), "r", "")
-	must(t, err)
-	must(t, x.Close())
+	x = testkit.Must(s.OpenSession(t.Context(), "r", ""))(t)
+	testkit.OK(t, x.Close())
 	forge(t, s, "r", func(all []run.Event) []run.Event { return all[:2] })
 	if _, err := s.OpenSession(t.Context(), "r", ""); !fault.Is(err, fault.EventChainBroken) {
 		t.Errorf("a cut log: %v", err)
@@ -376,14 +353,12 @@ func TestAWriterComparesCheckpointsOfOthersToo(t *testing.T) {
 // write makes a file of the run and says so in the log.
 func write(t *testing.T, s *rundir.Store, x *rundir.Session, name, content string) {
 	t.Helper()
-	f, err := s.OpenFiles(x.RunID)
-	must(t, err)
+	f := testkit.Must(s.OpenFiles(x.RunID))(t)
 	defer f.Close()
-	staged, err := f.Stage(name, []byte(content))
-	must(t, err)
-	must(t, staged.Commit())
+	staged := testkit.Must(f.Stage(name, []byte(content)))(t)
+	testkit.OK(t, staged.Commit())
 	sum := sha256.Sum256([]byte(content))
-	must(t, say(t, x, run.ArtifactWritten, fmt.Sprintf(`{"name":%q,"path":%q,"sha256":%q,"schema_id":"x"}`, name, name, hex.EncodeToString(sum[:]))))
+	testkit.OK(t, say(t, x, run.ArtifactWritten, fmt.Sprintf(`{"name":%q,"path":%q,"sha256":%q,"schema_id":"x"}`, name, name, hex.EncodeToString(sum[:]))))
 }
 
 func TestVerifyComparesTheFiles(t *testing.T) {
@@ -393,8 +368,7 @@ func TestVerifyComparesTheFiles(t *testing.T) {
 	write(t, s, x, "artifacts/a.md", "second")
 	write(t, s, x, "artifacts/b.md", "b")
 	verify := func() (rundir.Proof, error) {
-		r, err := s.Open(t.Context(), "r", "")
-		must(t, err)
+		r := testkit.Must(s.Open(t.Context(), "r", ""))(t)
 		defer r.Close()
 		return r.Verify(t.Context())
 	}
@@ -415,23 +389,22 @@ func TestVerifyComparesTheFiles(t *testing.T) {
 		}
 	}
 	at := func(name string) string { return filepath.Join(s.Dir("r"), filepath.FromSlash(name)) }
-	must(t, os.WriteFile(at("artifacts/a.md"), []byte("third"), 0o600))
+	testkit.OK(t, os.WriteFile(at("artifacts/a.md"), []byte("third"), 0o600))
 	changed("another content", "artifacts/a.md was changed")
-	must(t, os.Remove(at("artifacts/a.md")))
-	must(t, os.Remove(at("artifacts/b.md")))
+	testkit.OK(t, os.Remove(at("artifacts/a.md")))
+	testkit.OK(t, os.Remove(at("artifacts/b.md")))
 	changed("deleted", "artifacts/a.md is missing", "artifacts/b.md is missing")
 	outside := filepath.Join(t.TempDir(), "b.md")
-	must(t, os.WriteFile(outside, []byte("b"), 0o600))
-	must(t, os.WriteFile(at("artifacts/a.md"), []byte("second"), 0o600))
-	must(t, os.Symlink(outside, at("artifacts/b.md")))
+	testkit.OK(t, os.WriteFile(outside, []byte("b"), 0o600))
+	testkit.OK(t, os.WriteFile(at("artifacts/a.md"), []byte("second"), 0o600))
+	testkit.OK(t, os.Symlink(outside, at("artifacts/b.md")))
 	changed("a link that leaves the folder", "artifacts/b.md")
-	r, err := s.Open(t.Context(), "r", "")
-	must(t, err)
+	r := testkit.Must(s.Open(t.Context(), "r", ""))(t)
 	if p, err := r.VerifyLog(t.Context()); err != nil || p.Unchecked != 2 {
 		t.Errorf("the log alone: %+v %v", p, err)
 	}
-	must(t, r.Close())
-	must(t, x.Close())
+	testkit.OK(t, r.Close())
+	testkit.OK(t, x.Close())
 }
 
 // A file gets its name before its event is written: what an interrupted item may have
@@ -440,34 +413,31 @@ func TestVerifyWaitsForAnInterruptedItem(t *testing.T) {
 	s := newStore(t, t.TempDir())
 	x := begin(t, s, "r", rundir.NDJSON)
 	write(t, s, x, "drafts/a.md", "first")
-	must(t, say(t, x, run.WorkItemQueued,
+	testkit.OK(t, say(t, x, run.WorkItemQueued,
 		`{"work_item_id":"r:w:1:s","worker":"w","attempt":1,"scope_key":"s","inputs":[],"outputs":[{"path":"drafts/**"}]}`))
-	must(t, say(t, x, run.WorkItemStarted, `{"work_item_id":"r:w:1:s"}`))
-	must(t, os.WriteFile(filepath.Join(s.Dir("r"), "drafts", "a.md"), []byte("second"), 0o600))
-	r, err := s.Open(t.Context(), "r", "")
-	must(t, err)
+	testkit.OK(t, say(t, x, run.WorkItemStarted, `{"work_item_id":"r:w:1:s"}`))
+	testkit.OK(t, os.WriteFile(filepath.Join(s.Dir("r"), "drafts", "a.md"), []byte("second"), 0o600))
+	r := testkit.Must(s.Open(t.Context(), "r", ""))(t)
 	defer r.Close()
 	if p, err := r.Verify(t.Context()); err != nil || p.Unchecked != 1 {
 		t.Errorf("%+v %v", p, err)
 	}
-	must(t, say(t, x, run.WorkItemFinished, `{"work_item_id":"r:w:1:s","outputs":[]}`))
+	testkit.OK(t, say(t, x, run.WorkItemFinished, `{"work_item_id":"r:w:1:s","outputs":[]}`))
 	if _, err := r.Verify(t.Context()); !fault.Is(err, fault.ArtifactChanged) {
 		t.Errorf("it is finished: %v", err)
 	}
-	must(t, x.Close())
+	testkit.OK(t, x.Close())
 }
 
 func TestVerifyTellsOfATornTail(t *testing.T) {
 	s := newStore(t, t.TempDir())
 	x := begin(t, s, "r", rundir.NDJSON)
-	must(t, x.Close())
+	testkit.OK(t, x.Close())
 	path := filepath.Join(s.Dir("r"), "events.ndjson")
-	text, err := os.ReadFile(path)
-	must(t, err)
+	text := testkit.Must(os.ReadFile(path))(t)
 	for tail, bytes := range map[string]int64{"": 0, `{"event_hash":"00`: 17, "\x00\x00\x00": 3} {
-		must(t, os.WriteFile(path, append(text[:len(text):len(text)], tail...), 0o600))
-		r, err := s.Open(t.Context(), "r", "")
-		must(t, err)
+		testkit.OK(t, os.WriteFile(path, append(text[:len(text):len(text)], tail...), 0o600))
+		r := testkit.Must(s.Open(t.Context(), "r", ""))(t)
 		p, err := r.Verify(t.Context())
 		switch {
 		case err != nil:
@@ -477,7 +447,7 @@ func TestVerifyTellsOfATornTail(t *testing.T) {
 		case bytes > 0 && (p.Torn == nil || *p.Torn != run.Tail{Line: 2, Offset: int64(len(text)), Bytes: bytes}):
 			t.Errorf("%q: %+v", tail, p.Torn)
 		}
-		must(t, r.Close())
+		testkit.OK(t, r.Close())
 	}
 }
 
@@ -486,12 +456,11 @@ func TestOnlyTheOwnerReadsARun(t *testing.T) {
 		s := newStore(t, t.TempDir())
 		x := begin(t, s, "r", kind)
 		write(t, s, x, "artifacts/deep/a.md", "a")
-		must(t, s.PutAgent("r", "uuid"))
-		must(t, x.Close())
-		must(t, filepath.WalkDir(s.Root, func(path string, d os.DirEntry, err error) error {
-			must(t, err)
-			info, err := d.Info()
-			must(t, err)
+		testkit.OK(t, s.PutAgent("r", "uuid"))
+		testkit.OK(t, x.Close())
+		testkit.OK(t, filepath.WalkDir(s.Root, func(path string, d os.DirEntry, err error) error {
+			testkit.OK(t, err)
+			info := testkit.Must(d.Info())(t)
 			if info.Mode().Perm()&0o077 != 0 {
 				t.Errorf("%s: %s is %v", kind, path, info.Mode())
 			}

@@ -55,22 +55,19 @@ func (files) OpenWriter(ctx context.Context, kind rundir.Kind, dir, _ string) (r
 	return w, "", nil
 }
 
-type fataler interface{ Fatal(...any) }
+type fataler interface {
+	Helper()
+	Fatal(...any)
+}
 
 func newStore(t fataler, dir string) *rundir.Store {
-	key, err := seal.LoadKey(filepath.Join(dir, "keys", "key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(seal.LoadKey(filepath.Join(dir, "keys", "key")))(t)
 	return &rundir.Store{Root: filepath.Join(dir, "runs"), Logs: files{}, Now: time.Now,
 		Key: func() (*seal.Key, error) { return key, nil }}
 }
 
 func begin(t fataler, s *rundir.Store, runID string, kind rundir.Kind) *rundir.Session {
-	x, err := s.Begin(context.Background(), runID, kind, []byte("{}\n"), map[string]any{"run_id": runID, "config_sha256": runtest.Sum})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := testkit.Must(s.Begin(context.Background(), runID, kind, []byte("{}\n"), map[string]any{"run_id": runID, "config_sha256": runtest.Sum}))(t)
 	return x
 }
 
@@ -82,10 +79,7 @@ func TestTheFolderNeverDiffersFromTheLog(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			all := t.TempDir()
 			rapid.Check(t, func(rt *rapid.T) {
-				dir, err := os.MkdirTemp(all, "")
-				if err != nil {
-					rt.Fatal(err)
-				}
+				dir := testkit.Must(os.MkdirTemp(all, ""))(rt)
 				walk(rt, newStore(rt, dir), kind)
 			})
 		})
@@ -100,10 +94,7 @@ func walk(t *rapid.T, s *rundir.Store, kind rundir.Kind) {
 		switch dice.IntN(8) {
 		case 0:
 			testkit.OK(t, x.Close())
-			again, err := s.OpenSession(ctx, x.RunID, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := testkit.Must(s.OpenSession(ctx, x.RunID, ""))(t)
 			x = again
 		case 1:
 			forks++
@@ -134,24 +125,15 @@ func walk(t *rapid.T, s *rundir.Store, kind rundir.Kind) {
 }
 
 func encode(t fataler, s run.Snapshot) []byte {
-	text, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(s.Encode())(t)
 	return text
 }
 
 func same(t *rapid.T, s *rundir.Store, x *rundir.Session) {
 	ctx := context.Background()
-	r, err := s.Open(ctx, x.RunID, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(s.Open(ctx, x.RunID, ""))(t)
 	defer r.Close()
-	all, err := r.Replay(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(r.Replay(ctx))(t)
 	if !bytes.Equal(encode(t, all), encode(t, x.Now())) {
 		t.Fatalf("in memory:\n%s\nreplayed:\n%s", encode(t, x.Now()), encode(t, all))
 	}

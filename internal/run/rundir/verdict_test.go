@@ -47,9 +47,7 @@ func encode(t *rapid.T, v any) []byte {
 	if err == nil {
 		text, err = chain.Canonical(text)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return text
 }
 
@@ -89,10 +87,7 @@ func TestEverySnapshotFitsItsSchema(t *testing.T) {
 	whole, one := library(t, "snapshot"), library(t, "issue")
 	rapid.Check(t, func(t *rapid.T) {
 		s := random(t)
-		text, err := s.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(s.Encode())(t)
 		if err := verdict(t, whole, text); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -100,10 +95,7 @@ func TestEverySnapshotFitsItsSchema(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		for _, i := range s.Issues {
-			text, err := json.Marshal(i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Must(json.Marshal(i))(t)
 			if err := verdict(t, one, text); err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}

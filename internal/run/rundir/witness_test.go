@@ -5,14 +5,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // Of many files that are gone the first ten are named, and the others counted.
 func TestChangedFilesAreNamedUpToALimit(t *testing.T) {
 	s := &Store{Root: t.TempDir()}
-	if err := os.Mkdir(s.Dir("r"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(s.Dir("r"), 0o700))
 	for _, c := range []struct {
 		gone, named int
 		more        string

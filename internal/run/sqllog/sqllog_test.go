@@ -27,9 +27,7 @@ func freshFile(tb testing.TB) runtest.LogPlace {
 func tables(t *testing.T) runtest.FreshLog {
 	address := pgtest.URL(t)
 	l, pg, err := connectTable(address, runtest.LogRunID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	testkit.OK(t, makeTable(t.Context(), l.db, pg))
 	t.Cleanup(func() { l.Close() })
 	return func(tb testing.TB) runtest.LogPlace {

@@ -27,20 +27,13 @@ func TestWhoLostTheRunWritesNoMore(t *testing.T) {
 	// Every session of this process but the one that asks, until all are gone:
 	// the server ends them some time after it said yes.
 	admin, _, err := connectTable(address, "admin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer admin.Close()
-	conn, err := admin.db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(admin.db.Conn(t.Context()))(t)
 	defer conn.Close()
 	for n := 1; n > 0; {
-		if err := conn.QueryRowContext(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-			WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, conn.QueryRowContext(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`).Scan(&n))
 	}
 	second := openTable(t, address, runtest.LogRunID)
 	for range 3 {
@@ -96,9 +89,7 @@ func TestDamagedRows(t *testing.T) {
 	testkit.Must(w.Append(t.Context(), runtest.LogDrafts(0, 10)...))(t)
 	w.Close()
 	l, _, err := connectTable(address, runtest.LogRunID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer l.Close()
 	for _, c := range []struct{ change, word string }{
 		{`UPDATE run_events SET line = overlay(line PLACING 'X' FROM 200) WHERE seq = 4`, "line 4"},
@@ -132,9 +123,7 @@ func TestPlacesThatAreNoTable(t *testing.T) {
 		t.Error(err)
 	}
 	l, pg, err := connectTable(address, runtest.LogRunID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer l.Close()
 	testkit.Must(l.db.Exec(`CREATE SCHEMA ` + pg.Schema + `; CREATE TABLE ` + pg.Schema + `.theirs (n INT)`))(t)
 	if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID); !fault.Is(err, fault.StorageForeign) {

@@ -63,10 +63,7 @@ func listed(t *testing.T, c *mailbox.Client, n int) []mailbox.Host {
 	t.Helper()
 	var hosts []mailbox.Host
 	testkit.WaitUntil(t, fmt.Sprint(n, " hosts are listed"), func() bool {
-		var err error
-		if hosts, err = c.Hosts(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		hosts = testkit.Must(c.Hosts(t.Context()))(t)
 		return len(hosts) == n
 	})
 	return hosts

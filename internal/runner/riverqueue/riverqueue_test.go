@@ -119,10 +119,7 @@ type host struct {
 // newHost starts a process and waits until it has opened the queue.
 func newHost(t testing.TB, address, name string) *host {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testkit.Must(os.Executable())(t)
 	h := &host{t: t, name: name, cmd: exec.Command(self, address), lines: make(chan string, 100)}
 	h.cmd.Env = append(os.Environ(), hostEnv+"="+name)
 	h.cmd.Stderr = &h.err

@@ -22,10 +22,7 @@ func TestAHostThatIsCutWhileItStarts(t *testing.T) {
 	for after := 1; after <= 16; after += 3 {
 		job, host := NewJob(fmt.Sprintf("r:%d", after)), fmt.Sprintf("host %d", after)
 		network := pgtest.Through(t, address)
-		q, err := riverqueue.Open(t.Context(), network.URL, host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := testkit.Must(riverqueue.Open(t.Context(), network.URL, host))(t)
 		ctx, stop := context.WithCancel(t.Context())
 		done, served := make(chan string, 100), make(chan error, 1)
 		asked := network.Asked()

@@ -25,10 +25,7 @@ func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
 	pg := testkit.Must(database.ParsePostgres(proxy.URL))(t)
 	db := pg.Open(2)
 	defer db.Close()
-	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := testkit.Must(db.Begin())(t)
 	var number string
 	testkit.OK(t, tx.QueryRow(`SELECT pg_current_xact_id()::text`).Scan(&number))
 	testkit.Must(tx.Exec(`INSERT INTO numbers VALUES (1)`))(t)
@@ -47,7 +44,7 @@ func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
 	testkit.OK(t, again.QueryRow(t.Context(), `SELECT pg_xact_status(`+"'"+number+"'"+`::xid8)`).Scan(&status))
 	t.Logf("the number of what was lost is %s now", status)
 	proxy.Down(false)
-	err = <-committed
+	err := <-committed
 	var n int
 	testkit.OK(t, again.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 1`).Scan(&n))
 	if n != 0 || err == nil {

@@ -19,10 +19,7 @@ func TestTooManyOpenFilesAreSaidToBeThat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db := OpenSQLite(path, "mode=rwc", 1)
 	defer db.Close()
-	pg, err := ParsePostgres("postgres://ada@127.0.0.1:1/data?sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(ParsePostgres("postgres://ada@127.0.0.1:1/data?sslmode=disable"))(t)
 	var old unix.Rlimit
 	testkit.OK(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
 	few := old

@@ -16,10 +16,7 @@ func TestAHalfWrittenFileIsPeekedAt(t *testing.T) {
 	db := database.OpenSQLite(path, "_txlock=immediate", 1)
 	defer db.Close()
 	testkit.Must(db.Exec(`PRAGMA application_id = 77; CREATE TABLE t (x); PRAGMA cache_size = 2; PRAGMA cache_spill = 1`))(t)
-	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := testkit.Must(db.Begin())(t)
 	defer tx.Rollback()
 	// More than the cache holds, so that some of it is in the file before the commit.
 	testkit.Must(tx.Exec(`INSERT INTO t SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT i FROM n)`))(t)

@@ -22,10 +22,7 @@ var readers = map[string]func(t *testing.T, db *sql.DB) (ask func(string) (*sql.
 		return func(q string) (*sql.Rows, error) { return db.QueryContext(t.Context(), q) }, func() error { return nil }
 	},
 	"in a transaction": func(t *testing.T, db *sql.DB) (func(string) (*sql.Rows, error), func() error) {
-		tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := testkit.Must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}))(t)
 		t.Cleanup(func() { tx.Rollback() })
 		return func(q string) (*sql.Rows, error) { return tx.QueryContext(t.Context(), q) }, tx.Commit
 	},
@@ -85,10 +82,7 @@ func TestAReadingOutlivesConnectionsThatAreTerminated(t *testing.T) {
 // What changed meanwhile is not mixed with what was read before.
 func TestAReadingIsOneAnswerOrNone(t *testing.T) {
 	proxy, db, _ := stumbling(t, 1)
-	direct, err := database.ParsePostgres(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := testkit.Must(database.ParsePostgres(proxy.URL))(t)
 	other := direct.Open(1)
 	defer other.Close()
 	testkit.Must(other.Exec(table))(t)

@@ -25,9 +25,7 @@ import (
 func meet(t *testing.T, params string, answer func(c net.Conn, asked bool)) error {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -45,10 +43,7 @@ func meet(t *testing.T, params string, answer func(c net.Conn, asked bool)) erro
 			}()
 		}
 	}()
-	pg, err := ParsePostgres("postgres://ada:opensesame@" + listener.Addr().String() + "/data?" + params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(ParsePostgres("postgres://ada:opensesame@" + listener.Addr().String() + "/data?" + params))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	_, err = pgx.ConnectConfig(ctx, pg.Config)

@@ -66,10 +66,7 @@ func TestTheBellRingsForMailAndKills(t *testing.T) {
 	strangers := listen(t, elsewhere)
 	l := listen(t, there)
 
-	zero, err := here.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(here.Zero(t.Context()))(t)
 	kid := fork(t, here, zero.ID)
 	send := func(s registry.Send) error {
 		_, err := here.Send(t.Context(), s)
@@ -161,12 +158,9 @@ func schemaOf(t *testing.T, s *store.Store) string {
 }
 
 func TestABellThatCannotBeginSaysSo(t *testing.T) {
-	pg, err := database.ParsePostgres("postgres://127.0.0.1:1/nowhere")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres("postgres://127.0.0.1:1/nowhere"))(t)
 	s := store.New(nil, nil, &dialect{config: pg.Config, schema: pg.Schema, place: pg.Place}, nil)
-	err = s.Listen(t.Context(), func(r registry.Ring) { t.Errorf("rang %+v", r) })
+	err := s.Listen(t.Context(), func(r registry.Ring) { t.Errorf("rang %+v", r) })
 	if !fault.Is(err, fault.StorageUnreachable) {
 		t.Errorf("%v", err)
 	}

@@ -21,10 +21,7 @@ import (
 // What does not ask for a whole history reads few rows, however long that or another one is. The server decides
 // how it looks for rows, and may walk through everything although it has an index: so the rows are counted.
 func TestVerbsDoNotReadWholeHistories(t *testing.T) {
-	pg, err := database.ParsePostgres(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(pgtest.URL(t)))(t)
 	raw := pg.Open(1)
 	defer raw.Close()
 	// rows counts what somebody reads. The server tells it when his one connection has ended.

@@ -19,10 +19,7 @@ func TestAForkTakesTwoRoundTrips(t *testing.T) {
 	s := testkit.Must(postgres.Open(t.Context(), network.URL, postgres.Options{Cwd: "/"}))(t)
 	defer s.Close()
 	zero := testkit.Must(s.Zero(t.Context()))(t)
-	said, err := history.Say(history.User, "hello")
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := testkit.Must(history.Say(history.User, "hello"))(t)
 	for name, do := range map[string]func() error{
 		"fork": func() error {
 			_, err := s.Fork(t.Context(), registry.Fork{Parent: zero.ID, Children: []registry.Child{{ID: id.NewAgent()}}})

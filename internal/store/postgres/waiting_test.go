@@ -30,19 +30,12 @@ type hurdle struct {
 func newHurdle(t *testing.T, raw *sql.DB) *hurdle {
 	t.Helper()
 	h := &hurdle{t: t, raw: raw, text: strings.Repeat("held up ", 2000)}
-	enc, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.tx, err = raw.BeginTx(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
+	enc := testkit.Must(zstd.NewWriter(nil))(t)
+	h.tx = testkit.Must(raw.BeginTx(context.Background(), nil))(t)
 	testkit.OK(t, h.tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&h.pid))
 	sum := chain.Sum([]byte(h.text))
-	if _, err := h.tx.Exec(`INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)`, sum[:], len(h.text),
-		enc.EncodeAll([]byte(h.text), nil)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(h.tx.Exec(`INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)`, sum[:], len(h.text),
+		enc.EncodeAll([]byte(h.text), nil)))(t)
 	return h
 }
 
@@ -102,10 +95,7 @@ func TestTheFeedNeverSkipsALateCommit(t *testing.T) {
 			done <- err
 		}()
 		waiting(t, raw, h.pid)
-		early, err := s.Append(t.Context(), fast.ID, agent.Passing(), history.Draft{Kind: history.Note}, history.Draft{Kind: history.Note})
-		if err != nil {
-			t.Fatal(err)
-		}
+		early := testkit.Must(s.Append(t.Context(), fast.ID, agent.Passing(), history.Draft{Kind: history.Note}, history.Draft{Kind: history.Note}))(t)
 		testkit.Must(s.Send(t.Context(), registry.Send{To: fast.ID, Body: "dear"}))(t)
 		seen := map[id.Message]int{}
 		var order []id.Message
@@ -115,9 +105,7 @@ func TestTheFeedNeverSkipsALateCommit(t *testing.T) {
 			t.Helper()
 			for {
 				changes, next, err := s.Changes(t.Context(), cursor, limit)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				cursor = next
 				if len(changes) == 0 {
 					return
@@ -245,10 +233,7 @@ func TestRepliesThatWaitedAreOver(t *testing.T) {
 
 func begin(t *testing.T, raw *sql.DB) (tx *sql.Tx, pid int) {
 	t.Helper()
-	tx, err := raw.BeginTx(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx = testkit.Must(raw.BeginTx(context.Background(), nil))(t)
 	t.Cleanup(func() { tx.Rollback() })
 	testkit.OK(t, tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&pid))
 	return tx, pid

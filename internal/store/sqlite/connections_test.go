@@ -18,16 +18,14 @@ import (
 func TestASnapshotDoesNotChange(t *testing.T) {
 	_, s := atWork(t)
 	before := -1
-	if err := s.View(t.Context(), func(log history.Log) error {
+	testkit.OK(t, s.View(t.Context(), func(log history.Log) error {
 		before = entries(t, log, s)
 		said(t, s, "meanwhile")
 		if n := entries(t, log, s); n != before {
 			t.Errorf("a snapshot saw %d, then %d entries", before, n)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if n := entries(t, s, s); n != before+1 {
 		t.Errorf("%d entries after %d and one more", n, before)
 	}
@@ -150,14 +148,9 @@ func said(t *testing.T, s *store.Store, words string) {
 
 func entries(t *testing.T, log history.Log, s *store.Store) (n int) {
 	t.Helper()
-	zero, err := s.Zero(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(context.Background()))(t)
 	for _, err := range log.QueryRange(t.Context(), history.Range{Agent: zero.ID}, history.Selection{Any: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		n++
 	}
 	return n

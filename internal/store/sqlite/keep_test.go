@@ -34,17 +34,11 @@ func run(t *testing.T, db interface {
 const above = `SELECT n FROM numbers WHERE n > $1 ORDER BY n`
 
 func TestAKeptStatementIsUsedWithinItself(t *testing.T) {
-	tx, err := opened(t).Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := testkit.Must(opened(t).Begin())(t)
 	defer tx.Rollback()
 	for range 3 { // first use, kept, kept
 		var seen string
-		outer, err := tx.Query(above, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outer := testkit.Must(tx.Query(above, 1))(t)
 		for outer.Next() {
 			var n, next int
 			testkit.OK(t, outer.Scan(&n))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // endless has its first row never.
@@ -24,12 +26,9 @@ func TestAStatementEndsWithItsContext(t *testing.T) {
 }
 
 func TestWhatIsOverIsNotBegun(t *testing.T) {
-	c, err := opened(t).Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(opened(t).Conn(t.Context()))(t)
 	defer c.Close()
-	err = c.Raw(func(c any) error {
+	testkit.OK(t, c.Raw(func(c any) error {
 		over, end := context.WithCancel(t.Context())
 		end()
 		k := c.(*keeper)
@@ -41,8 +40,5 @@ func TestWhatIsOverIsNotBegun(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

@@ -19,10 +19,8 @@ func TestAFileThatWasNeverBornIsBegun(t *testing.T) {
 	tx := testkit.Must(db.Begin())(t)
 	defer tx.Rollback()
 	// More than the cache holds, so that some of it is in the file before the commit.
-	if _, err := tx.Exec(`PRAGMA cache_size = 2; CREATE TABLE t (x);
-		INSERT INTO t SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT i FROM n)`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(tx.Exec(`PRAGMA cache_size = 2; CREATE TABLE t (x);
+		INSERT INTO t SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT i FROM n)`))(t)
 	journal, err := os.ReadFile(at + "-journal")
 	if err != nil || len(journal) < 28 {
 		t.Fatalf("%d bytes %v", len(journal), err)
@@ -38,10 +36,7 @@ func TestAFileThatWasNeverBornIsBegun(t *testing.T) {
 				t.Fatal("without its journal it is opened")
 			}
 			testkit.OK(t, os.WriteFile(path+"-journal", journal, 0o600))
-			s, err := sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := testkit.Must(sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/"}))(t)
 			defer s.Close()
 			if _, err := s.Audit(t.Context(), nil); err != nil {
 				t.Error(err)

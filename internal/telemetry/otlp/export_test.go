@@ -25,6 +25,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/run"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -217,9 +218,7 @@ func TestEveryFieldArrives(t *testing.T) {
 			for _, d := range story() {
 				x.Put(d...)
 			}
-			if err := x.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, x.Flush(t.Context()))
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if got, want := fmt.Sprint(r.resource), "map[deployment.environment.name:ci,test service.name:mine service.version:1.2.3]"; got != want {
@@ -290,9 +289,7 @@ func TestOnlyWhatEndsHereIsSent(t *testing.T) {
 		x.Put(d...)
 		x.Put(d...) // told twice
 	}
-	if err := x.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, x.Flush(t.Context()))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.spans) != 7 || r.spans["00000000000000c1"] != nil || r.spans["00000000000000c2"] == nil {
@@ -307,9 +304,7 @@ func TestATurnIsATrace(t *testing.T) {
 	x.Put(d...)
 	x.Put(turn.Call("c", epoch.Add(time.Second), history.Call{Model: "openai/gpt", Outcome: "stop", CacheRead: 3, CacheWrite: 4})...)
 	x.Put(turn.End(epoch.Add(2*time.Second), "", "")...)
-	if err := x.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, x.Flush(t.Context()))
 	var worker, call *trace.Span
 	for _, s := range r.spans {
 		switch s.Name {
@@ -372,9 +367,7 @@ func TestWhatTheCollectorDoesNotTakeIsCounted(t *testing.T) {
 			for _, d := range story() {
 				x.Put(d...)
 			}
-			if err := x.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, x.Flush(t.Context()))
 			x.Close()
 			if r.requests != c.requests || x.Dropped() != c.dropped || (len(told) > 0) != (c.dropped > 0) {
 				t.Errorf("%d requests, %d dropped, told %q", r.requests, x.Dropped(), told)
@@ -411,9 +404,7 @@ func TestACollectorThatHangs(t *testing.T) {
 		t.Errorf("%d dropped", n)
 	}
 	close(release)
-	if err := x.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, x.Flush(t.Context()))
 	x.Close()
 	x.Put(all[0]...)
 }

@@ -428,10 +428,7 @@ func TestAFileThatCannotBeWritten(t *testing.T) {
 }
 
 func TestIntoAStoreOfThisProcess(t *testing.T) {
-	kept, err := store.OpenFile(t.Context(), filepath.Join(t.TempDir(), "telemetry.sqlite"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(store.OpenFile(t.Context(), filepath.Join(t.TempDir(), "telemetry.sqlite")))(t)
 	defer kept.Close()
 	path := at(t)
 	b := open(t, path, Options{Local: kept})
@@ -462,10 +459,7 @@ func TestIntoAStoreOfThisProcess(t *testing.T) {
 // Runs of two projects may have one name: the second is not recorded, says so once, and does not
 // change what is recorded of the first, also when it goes on in another process.
 func TestARecordOfAnotherRunIsNotChanged(t *testing.T) {
-	kept, err := store.OpenFile(t.Context(), filepath.Join(t.TempDir(), "telemetry.sqlite"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(store.OpenFile(t.Context(), filepath.Join(t.TempDir(), "telemetry.sqlite")))(t)
 	defer kept.Close()
 	const id = "57b7c78c-399c-517c-b516-c50b770779b6"
 	create := func(trace string) telemetry.Delivery {

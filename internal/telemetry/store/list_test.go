@@ -22,9 +22,7 @@ func pages(tb interface {
 	tb.Helper()
 	for {
 		page, next, err := s.List(context.Background(), f)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		testkit.OK(tb, err)
 		out = append(out, page...)
 		if next == "" {
 			return out
@@ -136,9 +134,7 @@ func TestTree(t *testing.T) {
 		// The children arrive before their parents.
 		create(t, s, call, plain(t, 3, "run-2"), plain(t, 4, "run-2"), plain(t, 9, "run-8"), plain(t, 2, "run-1"), plain(t, 1, ""))
 		tree, err := s.Tree(t.Context(), eventID(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if got := draw(tree); got != "run-1(run-2(run-3(run-5) run-4))" {
 			t.Error(got)
 		}

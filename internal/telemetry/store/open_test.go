@@ -72,10 +72,7 @@ func TestNewFile(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	address := pgtest.URL(t)
 	dropAfter(t, address)
-	pg, err := parseAddress(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(parseAddress(address))(t)
 	db := stdlib.OpenDB(*pg.Config)
 	defer db.Close()
 	schema := pgx.Identifier{pg.Schema}.Sanitize()
@@ -125,9 +122,7 @@ func TestLostConnection(t *testing.T) {
 	create(t, s, plain(t, 1, ""))
 	var own int
 	conn, err := other.readers.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer conn.Close()
 	testkit.OK(t, s.writer.QueryRow(`SELECT pg_backend_pid()`).Scan(&own))
 	for n := 1; n > 0; {

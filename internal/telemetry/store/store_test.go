@@ -278,9 +278,7 @@ func TestPatches(t *testing.T) {
 		made := create(t, s, n)[0].Record
 		got, err := s.Patch(t.Context(), n.EventID, parsePatch(t, `{"status": "canceled", "end_time": "2026-01-02T03:05:00Z",
 			"context_json": {"trace_id": "late"}, "output_summary": "out", "items_failed": 7, "agent_name": "renamed"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		want := made
 		end := time.Date(2026, 1, 2, 3, 5, 0, 0, time.UTC)
 		duration := int64(59_000)

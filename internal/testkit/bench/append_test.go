@@ -10,6 +10,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/testkit"
 )
 
 // A durable append costs little more than its statements: the bare side runs
@@ -106,9 +107,7 @@ func bareAppender(b *testing.B, e engine, place string, writer id.Agent) func(n 
 		return tx.Commit()
 	}
 	return func(n int) {
-		if err := run(b.Context(), n, []byte(`[{"type":"text","text":"`+line(n)+`"}]`)); err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, run(b.Context(), n, []byte(`[{"type":"text","text":"`+line(n)+`"}]`)))
 	}
 }
 

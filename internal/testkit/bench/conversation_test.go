@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // The fixture is a conversation of a coding agent about this repository: what
@@ -32,18 +33,13 @@ func (s said) bytes() (n int) {
 
 func loadConversation(tb testing.TB) []said {
 	tb.Helper()
-	f, err := os.Open(conversation)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	f := testkit.Must(os.Open(conversation))(tb)
 	defer f.Close()
 	var out []said
 	dec := json.NewDecoder(bufio.NewReader(f))
 	for dec.More() {
 		var s said
-		if err := dec.Decode(&s); err != nil {
-			tb.Fatal(err)
-		}
+		testkit.OK(tb, dec.Decode(&s))
 		out = append(out, s)
 	}
 	return out

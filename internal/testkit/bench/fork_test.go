@@ -9,14 +9,12 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/testkit"
 )
 
 func forkOnce(b *testing.B, s *store.Store, parent id.Agent) {
-	_, err := s.Fork(b.Context(), registry.Fork{Parent: parent, Claim: agent.Passing(),
-		Children: []registry.Child{{ID: id.NewAgent()}}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(s.Fork(b.Context(), registry.Fork{Parent: parent, Claim: agent.Passing(),
+		Children: []registry.Child{{ID: id.NewAgent()}}}))(b)
 }
 
 // Fork costs at most three bare one-row commits, at the median and at p99, and

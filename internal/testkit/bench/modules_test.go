@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"ramet/internal/testkit"
 )
 
 // module puts the files of a module there, from the module cache of this machine. Where it is
@@ -23,7 +25,7 @@ func (w *world) module(name string) {
 	if err != nil || from == "" {
 		w.Skipf("the module %s is not in the module cache, and nothing is fetched", name)
 	}
-	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+	testkit.OK(w, filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -36,10 +38,7 @@ func (w *world) module(name string) {
 			w.put(below, string(body))
 		}
 		return err
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	}))
 }
 
 // swap changes a place in a file that must be there.
@@ -101,18 +100,12 @@ func declaration(w *world, folder, name string) string {
 	w.Helper()
 	files := token.NewFileSet()
 	found := ""
-	all, err := filepath.Glob(filepath.Join(w.dir, folder, "*.go"))
-	if err != nil {
-		w.Fatal(err)
-	}
+	all := testkit.Must(filepath.Glob(filepath.Join(w.dir, folder, "*.go")))(w)
 	for _, path := range all {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			w.Fatal(err)
-		}
+		file := testkit.Must(parser.ParseFile(files, path, nil, parser.SkipObjectResolution))(w)
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == name {
 				found = folder + "/" + filepath.Base(path) + ":" + strconv.Itoa(files.Position(f.Type.Func).Line)

@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 // asked is the model that plays; empty: scripted ones do.
@@ -25,9 +26,7 @@ func TestTasks(t *testing.T) {
 	for _, one := range tasks(size) {
 		t.Run(strings.ReplaceAll(one.name, " ", "-"), func(t *testing.T) {
 			w := settleTasks(t, one)
-			if _, err := tasksBinary(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(tasksBinary())(t)
 			began := time.Now()
 			w.work()
 			took := time.Since(began)
@@ -59,30 +58,17 @@ func settleTasks(t *testing.T, one tasksTask) *world {
 	t.Helper()
 	home := t.TempDir()
 	w := &world{T: t, task: one, home: home, dir: filepath.Join(t.TempDir(), "project"), scripted: asked == ""}
-	if err := os.MkdirAll(w.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(w.dir, 0o755))
 	var behind *url.URL
 	vendor := "vllm"
 	w.model = "vllm/player"
 	w.plain = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}
 	if asked != "" {
 		w.model, w.plain = asked, os.Environ()
-		ref, err := llm.ParseRef(asked)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := catalog.Find(ref.Vendor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		base, err := v.URL(os.Getenv(v.BaseVariable()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if behind, err = url.Parse(base); err != nil {
-			t.Fatal(err)
-		}
+		ref := testkit.Must(llm.ParseRef(asked))(t)
+		v := testkit.Must(catalog.Find(ref.Vendor))(t)
+		base := testkit.Must(v.URL(os.Getenv(v.BaseVariable())))(t)
+		behind = testkit.Must(url.Parse(base))(t)
 		vendor = v.KeyOwner()
 	}
 	var at string

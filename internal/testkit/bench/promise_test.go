@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ramet/internal/launch/sandbox"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -52,10 +53,7 @@ func TestMain(m *testing.M) {
 // fresh is the path of a database that does not exist yet.
 func fresh(b *testing.B) string {
 	b.Helper()
-	dir, err := os.MkdirTemp(workshop, "db-*")
-	if err != nil {
-		b.Fatal(err)
-	}
+	dir := testkit.Must(os.MkdirTemp(workshop, "db-*"))(b)
 	b.Cleanup(func() { os.RemoveAll(dir) })
 	return filepath.Join(dir, "ramet.db")
 }
@@ -142,18 +140,14 @@ func (t times) at(p float64) float64 {
 func must[T any](b *testing.B) func(T, error) T {
 	return func(v T, err error) T {
 		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, err)
 		return v
 	}
 }
 
 func check(b *testing.B, err error) {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 }
 
 // middle is the median.

@@ -19,6 +19,7 @@ import (
 	"ramet/internal/store"
 	"ramet/internal/store/postgres"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -100,9 +101,7 @@ func (e engine) bareCommit(b *testing.B, place string) func() {
 	n := 0
 	return func() {
 		n++
-		if _, err := insert.ExecContext(b.Context(), n, line(n)); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(insert.ExecContext(b.Context(), n, line(n)))(b)
 	}
 }
 

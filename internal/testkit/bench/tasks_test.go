@@ -72,9 +72,7 @@ func seeing() tasksTask {
 				picture.Set(i%64, i/64, color.RGBA{R: 255, A: 255})
 			}
 			var b bytes.Buffer
-			if err := png.Encode(&b, picture); err != nil {
-				w.Fatal(err)
-			}
+			testkit.OK(w, png.Encode(&b, picture))
 			w.put("chart.png", b.String())
 		},
 		prompt: "Look at chart.png: it has one colour. Write the English name of that colour, in small letters, into colour.txt.",
@@ -216,9 +214,7 @@ func killedAndContinued() tasksTask {
 		},
 		run: func(w *world) {
 			first := w.exec(w.task.prompt)
-			if err := first.Start(); err != nil {
-				w.Fatal(err)
-			}
+			testkit.OK(w, first.Start())
 			w.until("one.txt, and the next request", func() bool { return w.has("one.txt") == "one" && w.server.count() > 1 })
 			killed(first)
 			if err := w.exec("--continue", "--all").Run(); err != nil {

@@ -40,12 +40,8 @@ var tasksBinary = sync.OnceValues(func() (string, error) {
 func (w *world) put(name, body string) {
 	w.Helper()
 	file := filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(body), 0o755); err != nil {
-		w.Fatal(err)
-	}
+	testkit.OK(w, os.MkdirAll(filepath.Dir(file), 0o755))
+	testkit.OK(w, os.WriteFile(file, []byte(body), 0o755))
 }
 
 // has is the content of a file; empty where there is none.
@@ -66,10 +62,7 @@ func (w *world) git(args ...string) {
 // command is a ramet in the project.
 func (w *world) command(args ...string) *exec.Cmd {
 	w.Helper()
-	file, err := tasksBinary()
-	if err != nil {
-		w.Fatal(err)
-	}
+	file := testkit.Must(tasksBinary())(w)
 	cmd := exec.Command(file, args...)
 	cmd.Dir, cmd.Env = w.dir, append(w.plain, "RAMET_HOME="+filepath.Join(w.home, "ramet"), w.base)
 	return cmd

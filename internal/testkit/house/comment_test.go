@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // Comments that are left over from a merged package float above the package clause, where go doc does not see them.
 func TestEveryPackageHasOnePackageComment(t *testing.T) {
 	comments := map[string]int{}
 	for _, top := range []string{"internal", "recipes"} {
-		err := filepath.WalkDir(filepath.Join("../../..", top), func(path string, d fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(filepath.Join("../../..", top), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -30,10 +32,7 @@ func TestEveryPackageHasOnePackageComment(t *testing.T) {
 			}
 			comments[filepath.Dir(path)] += countPackageComments(t, path, file)
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if len(comments) < 50 {
 		t.Fatalf("only %d packages were found", len(comments))

@@ -197,7 +197,7 @@ func areaRank(p string) int {
 func importsOf(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	imports := map[string][]string{}
-	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -233,10 +233,7 @@ func importsOf(t *testing.T, root string) map[string][]string {
 			imports[from] = append(imports[from], to)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for from, to := range imports {
 		slices.Sort(to)
 		imports[from] = slices.Compact(to)

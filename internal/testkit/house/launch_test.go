@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // startsItself are the files that start ramet, or what the launcher itself stands on.
@@ -22,7 +24,7 @@ var startsItself = []string{
 func TestProgramsAreStartedInOnePlace(t *testing.T) {
 	seen := 0
 	for _, top := range []string{"internal", "recipes", "cmd"} {
-		err := filepath.WalkDir(filepath.Join("../../..", top), func(file string, d fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(filepath.Join("../../..", top), func(file string, d fs.DirEntry, err error) error {
 			name, _ := filepath.Rel("../../..", file)
 			helps := strings.HasPrefix(filepath.ToSlash(name), "internal/testkit/")
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || helps {
@@ -43,10 +45,7 @@ func TestProgramsAreStartedInOnePlace(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if seen < len(startsItself) {
 		t.Errorf("only %d places start something: the search misses some", seen)

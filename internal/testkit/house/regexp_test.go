@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // Expressions are built when they are first used, so that no start waits for them
@@ -58,9 +60,7 @@ func TestEveryLateExpressionCanBeBuilt(t *testing.T) {
 		return nil
 	}
 	for _, folder := range []string{"../..", "../../../recipes"} {
-		if err := filepath.WalkDir(folder, look); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, filepath.WalkDir(folder, look))
 	}
 	if built < 50 {
 		t.Fatalf("%d expressions were found", built)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // What knows documentation is recipes/docs, which has nothing that another recipe could not have: the
@@ -15,7 +17,7 @@ func TestTheEngineKnowsNothingOfDocumentation(t *testing.T) {
 	words := regexp.MustCompile(`(?i)\b(documentation|docs|sphinx|mkdocs|docusaurus|mdbook|hugo|myst|citations?|cited|changelog|tutorial|glossary)\b`)
 	looked := 0
 	for _, folder := range []string{"../../run", "../../runner", "../../base/markdown"} {
-		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
@@ -27,10 +29,7 @@ func TestTheEngineKnowsNothingOfDocumentation(t *testing.T) {
 				}
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if looked < 50 {
 		t.Errorf("only %d files were looked at", looked)

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
+	"ramet/internal/testkit"
 )
 
 // failure is one way in which a server refuses.
@@ -54,9 +55,7 @@ var (
 
 func (s Suite) refused(t *testing.T) {
 	all := map[string]failure{}
-	if err := json.Unmarshal([]byte(read(t, "errors.json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(read(t, "errors.json")), &all))
 	for _, must := range []string{"401", "403", "404", "429", "429 without Retry-After", "500", "529", "context"} {
 		if _, ok := all[must]; !ok {
 			t.Errorf("errors.json has no %q", must)
@@ -93,9 +92,7 @@ func (s Suite) refused(t *testing.T) {
 func (s Suite) broken(t *testing.T) {
 	t.Run("refused connection", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		l.Close()
 		transport := &http.Transport{}
 		defer transport.CloseIdleConnections()

@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
+	"ramet/internal/testkit"
 )
 
 // feed answers each request with the same bytes, without a network.
@@ -33,10 +34,7 @@ func Fuzz(f *testing.F, s Suite) {
 		f.Fatalf("no transcripts: %v", err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(file))(f)
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/dial"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 // obliging is a model that does what it is told, except for one thing.
@@ -134,9 +135,7 @@ func TestLive(t *testing.T) {
 	if out == "" { // what others saw before stays
 		t.Skip("no key is set: nobody was asked (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_CLOUD_PROJECT with an account …)")
 	}
-	if err := os.WriteFile(file, []byte(os.Getenv("RAMET_LIVE_HEAD")+"\n"+out), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(os.Getenv("RAMET_LIVE_HEAD")+"\n"+out), 0o644))
 	t.Log("\n" + out)
 }
 
@@ -168,10 +167,7 @@ func TestVendorsAreReachedAsTheEnvironmentSays(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	reached := func(name string) bool {
-		v, err := catalog.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(catalog.Find(name))(t)
 		_, ok := reach(v)
 		return ok
 	}

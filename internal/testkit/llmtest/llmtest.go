@@ -25,6 +25,7 @@ import (
 
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
+	"ramet/internal/testkit"
 )
 
 // Key is the key that adapters are given.
@@ -125,10 +126,7 @@ func events(text string) []string {
 
 func read(t testing.TB, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join("testdata", name)))(t)
 	return string(text)
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 var update = flag.Bool("update-wire", false, "write testdata/roundtrip.json and foreign.json")
@@ -83,9 +84,7 @@ func (s Suite) roundTrip(t *testing.T) {
 func (s Suite) answer(t *testing.T, file string) llm.Message {
 	t.Helper()
 	m, _, _, err := collect(t, s.server(t, play(read(t, file))), s.request())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return m
 }
 
@@ -96,10 +95,7 @@ func (s Suite) golden(t *testing.T, file string, r llm.Request) {
 		body, _ = io.ReadAll(req.Body)
 		play(read(t, "text.sse"))(w, req)
 	})
-	before, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(json.Marshal(r))(t)
 	if _, _, _, err := collect(t, p, r); err != nil {
 		t.Fatal(err)
 	}
@@ -113,9 +109,7 @@ func (s Suite) golden(t *testing.T, file string, r llm.Request) {
 	got.WriteByte('\n')
 	path := filepath.Join("testdata", file)
 	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, got.Bytes(), 0o644))
 	}
 	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("%s (%v): sent\n%s", file, err, got.Bytes())

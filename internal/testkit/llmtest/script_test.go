@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 func askScript(t *testing.T, m *Script, text string) (llm.Message, llm.Usage, llm.Finish, error) {
@@ -18,10 +19,7 @@ func askScript(t *testing.T, m *Script, text string) (llm.Message, llm.Usage, ll
 
 func parseScript(t *testing.T, text string, gate Gate) *Script {
 	t.Helper()
-	m, err := ParseScript(text, gate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(ParseScript(text, gate))(t)
 	return m
 }
 
@@ -33,13 +31,8 @@ func TestItSaysWhatTheFileSays(t *testing.T) {
 {"steps": [{"text": "cut off"}, {"finish": "length"}]}
 {"steps": [{"call": "read", "raw": "{\"pa"}]}
 `
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m, err := ReadScript(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
+	m := testkit.Must(ReadScript(path, nil))(t)
 	got, usage, finish, err := askScript(t, m, "hi")
 	if err != nil || finish.Reason != llm.ToolCalls || usage.Total() != 7 || got.Text() != "I look." || len(got.Parts) != 4 {
 		t.Fatalf("%+v %+v %+v %v", got, usage, finish, err)
@@ -124,9 +117,7 @@ func TestAPipeIsAGate(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() { done <- WaitForPipe(t.Context(), path) }()
-	if err := os.WriteFile(path, []byte("x"), 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte("x"), 0))
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 func (s Suite) stories(t *testing.T) {
@@ -73,9 +74,7 @@ func (s Suite) stories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := s.server(t, play(read(t, name+".sse")))
 			m, usage, finish, err := collect(t, p, s.request())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if m.Role != llm.Assistant || usage != c.usage || usage.Total() != c.usage.Input+c.usage.Output+c.usage.CacheRead+c.usage.CacheWrite {
 				t.Errorf("usage %+v, want %+v", usage, c.usage)
 			}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/testkit"
 )
 
 // Proxy is a network between ramet and the server that fails as it is told to. It knows
@@ -72,10 +74,7 @@ func (p *pair) end() {
 // Through puts a proxy before the database of a postgres:// URL. It ends with the test.
 func Through(tb testing.TB, address string) *Proxy {
 	tb.Helper()
-	p, err := NewProxy(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := testkit.Must(NewProxy(address))(tb)
 	tb.Cleanup(p.Close)
 	return p
 }

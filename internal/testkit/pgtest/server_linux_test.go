@@ -43,9 +43,7 @@ func TestStopLeavesNothing(t *testing.T) {
 		t.Fatalf("no process works in %s: the check below would prove nothing", s.dir)
 	}
 	guest, err := connect(t.Context(), s.URL()) // Stop does not wait for guests
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer guest.Close(context.Background())
 
 	for range 2 {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/testkit"
 )
 
 // Env names the variable with the postgres:// URL of a server to use instead
@@ -33,14 +35,9 @@ var shared struct {
 // dropped with all it holds, and so are those that queues and mailboxes of runs add beside it. Without a server the test fails.
 func URL(tb testing.TB) string {
 	tb.Helper()
-	server, err := serverURL()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	server := testkit.Must(serverURL())(tb)
 	full, schema, err := withSchema(server)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testkit.OK(tb, err)
 	tb.Cleanup(func() {
 		if err := dropSchema(server, schema); err != nil {
 			tb.Error(err)

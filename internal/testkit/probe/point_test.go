@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/step"
+	"ramet/internal/testkit"
 )
 
 // Steps are recorded before they are taken, with their number; those that are to fail do, and change nothing.
@@ -22,9 +23,7 @@ func TestStepsAreRecordedAndFail(t *testing.T) {
 		t.Fatal("the variables are not taken, or left to children")
 	}
 	for _, name := range []string{"a/b", "c"} {
-		if err := step.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, step.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	if err := step.RemoveAll(filepath.Join(dir, "a")); !errors.Is(err, syscall.EIO) {
 		t.Errorf("the second removal: %v", err)

@@ -3,6 +3,8 @@ package probe
 import (
 	"path/filepath"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // RecordSteps lets a program run so many times, with a variable in its environment, and returns the points that it came
@@ -14,10 +16,7 @@ func RecordSteps(t testing.TB, runs int, run func(variable string)) []Point {
 	for range runs {
 		file := filepath.Join(t.TempDir(), "steps")
 		run(Steps + "=" + file)
-		var err error
-		if points, err = ReadPoints(file); err != nil {
-			t.Fatal(err)
-		}
+		points = testkit.Must(ReadPoints(file))(t)
 		for _, p := range points {
 			seen[p]++
 		}

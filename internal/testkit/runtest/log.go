@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 )
 
 // LogPlace opens one log any number of times.
@@ -54,10 +55,7 @@ func RunLogTests(t *testing.T, fresh FreshLog) {
 // writer opens a log for appending until the test ends.
 func writer(tb testing.TB, p LogPlace) run.Writer {
 	tb.Helper()
-	w, err := p.OpenWriter()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	w := testkit.Must(p.OpenWriter())(tb)
 	tb.Cleanup(func() { w.Close() })
 	return w
 }
@@ -115,9 +113,7 @@ func ExportLog(tb testing.TB, l run.Log) []byte {
 	tb.Helper()
 	var out bytes.Buffer
 	for e, err := range l.Events(tb.Context(), 0) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		testkit.OK(tb, err)
 		out.Write(e.Raw)
 		out.WriteByte('\n')
 	}

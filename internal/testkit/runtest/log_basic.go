@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 )
 
 func empty(t *testing.T, fresh FreshLog) {
@@ -35,10 +36,7 @@ func roundTrip(t *testing.T, fresh FreshLog) {
 	w := writer(t, p)
 	var prev string
 	for i := 0; i < 20; i += 2 {
-		events, err := w.Append(t.Context(), LogDraft(i), LogDraft(i+1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := testkit.Must(w.Append(t.Context(), LogDraft(i), LogDraft(i+1)))(t)
 		for j, e := range events {
 			if want := LogDraft(i + j).Link(prev); !bytes.Equal(e.Line(), want.Line()) {
 				t.Fatalf("got %s, want %s", e.Line(), want.Line())
@@ -49,9 +47,7 @@ func roundTrip(t *testing.T, fresh FreshLog) {
 	for _, l := range []run.Log{w, must(p.Open())} {
 		n := int64(0)
 		for e, err := range l.Events(t.Context(), 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			n++
 			if e.Line != n || !bytes.Equal(e.Raw, e.Event.Line()) || e.ID != LogDraft(int(n-1)).ID {
 				t.Errorf("event %d: %+v", n, e)
@@ -69,18 +65,14 @@ func roundTrip(t *testing.T, fresh FreshLog) {
 func fromNumber(t *testing.T, fresh FreshLog) {
 	p := fresh(t)
 	w := writer(t, p)
-	if _, err := w.Append(t.Context(), LogDrafts(0, 10)...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Append(t.Context(), LogDrafts(0, 10)...))(t)
 	r := must(p.Open())
 	defer r.Close()
 	for _, l := range []run.Log{w, r} {
 		for after := int64(0); after <= 10; after++ {
 			n := after
 			for e, err := range l.Events(t.Context(), after) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				n++
 				if e.Line != n || e.ID != LogDraft(int(n-1)).ID {
 					t.Errorf("after %d: line %d, event %s", after, e.Line, e.ID)
@@ -122,12 +114,8 @@ func reopen(t *testing.T, fresh FreshLog) {
 	p := fresh(t)
 	for i := range 4 {
 		w := writer(t, p)
-		if _, err := w.Append(t.Context(), LogDrafts(3*i, 3*i+3)...); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Append(t.Context(), LogDrafts(3*i, 3*i+3)...))(t)
+		testkit.OK(t, w.Close())
 	}
 	r := must(p.Open())
 	defer r.Close()
@@ -147,12 +135,8 @@ func locked(t *testing.T, fresh FreshLog) {
 	if _, err := w.Append(t.Context(), LogDraft(0)); err != nil {
 		t.Errorf("the holder was disturbed: %v", err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer(t, p).Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Close())
+	testkit.OK(t, writer(t, p).Close())
 }
 
 func cancelledLogtest(t *testing.T, fresh FreshLog) {
@@ -276,9 +260,7 @@ func closedLogtest(t *testing.T, fresh FreshLog) {
 	w := writer(t, fresh(t))
 	must(w.Append(t.Context(), LogDraft(0)))
 	for range 2 {
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Close())
 	}
 	if _, err := w.Append(t.Context(), LogDraft(1)); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("append after close: %v", err)

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 )
 
 // concurrent holds that nothing is lost, that drafts of one call are adjacent, and that the chain verifies.
@@ -68,18 +69,14 @@ func anySequence(t *testing.T, fresh FreshLog) {
 				}
 			},
 			"reopen": func(rt *rapid.T) {
-				if err := w.Close(); err != nil {
-					rt.Fatal(err)
-				}
+				testkit.OK(rt, w.Close())
 				w = must(p.OpenWriter())
 			},
 			"read": func(rt *rapid.T) {
 				n := rapid.IntRange(0, len(want)).Draw(rt, "after")
 				var got []byte
 				for e, err := range w.Events(t.Context(), int64(n)) {
-					if err != nil {
-						rt.Fatal(err)
-					}
+					testkit.OK(rt, err)
 					got = append(append(got, e.Raw...), '\n')
 				}
 				lines := bytes.SplitAfter(LogLines(want...), []byte("\n"))

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/runner"
+	"ramet/internal/testkit"
 )
 
 // RunQueueTests tests a queue. place makes a new place for queues, of which open opens one for a
@@ -64,9 +65,7 @@ func again(t *testing.T, q Queue) {
 		s := ServeQueue(t, q, 1, func(context.Context, runner.Enqueued) error { return fail })
 		EnqueueJob(t, q, "r:a", "r:b")
 		s.Expect("r:a", "r:b")
-		if err := s.End(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.End())
 	}
 }
 
@@ -167,9 +166,7 @@ func most(t *testing.T, q Queue) {
 		if i%2 == 1 {
 			j.Queue = "more"
 		}
-		if err := q.Enqueue(t.Context(), j); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, q.Enqueue(t.Context(), j))
 	}
 	for range allowed { // all places are taken at once
 		WithinTime(t, s.Handed)
@@ -189,15 +186,11 @@ func most(t *testing.T, q Queue) {
 
 func ownQueues(t *testing.T, q Queue) {
 	others := []runner.Enqueued{{ID: "r:other", RunID: "r", Queue: "other"}, {ID: "r:odd", RunID: "r", Queue: "Odd--name "}}
-	if err := q.Enqueue(t.Context(), others...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, q.Enqueue(t.Context(), others...))
 	EnqueueJob(t, q, "r:a", "r:b")
 	s := ServeQueue(t, q, 2, nil)
 	s.Expect("r:a", "r:b")
-	if err := s.End(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.End())
 	for _, other := range others {
 		s := ServeQueues(t, q, []string{other.Queue}, 2, nil)
 		if j := WithinTime(t, s.Handed); j != other {
@@ -219,9 +212,7 @@ func undone(t *testing.T, q Queue) {
 	})
 	EnqueueJob(t, q, "r:undone", "r:done", "r:waiting")
 	s.Expect("r:undone", "r:done")
-	if err := s.End(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.End())
 	s = ServeQueue(t, q, 1, nil)
 	s.Expect("r:undone", "r:waiting")
 	EnqueueJob(t, q, "r:last")

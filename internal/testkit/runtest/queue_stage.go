@@ -30,17 +30,13 @@ func EnqueueJob(t testing.TB, q runner.Queue, ids ...string) {
 	for _, id := range ids {
 		jobs = append(jobs, NewJob(id))
 	}
-	if err := q.Enqueue(t.Context(), jobs...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, q.Enqueue(t.Context(), jobs...))
 }
 
 // CancelJob cancels a job.
 func CancelJob(t testing.TB, q runner.Queue, id string) {
 	t.Helper()
-	if err := q.Cancel(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, q.Cancel(t.Context(), id))
 }
 
 // Leakless sees to it that a test leaves no goroutine. One that ends by itself is none: a client of River that was

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 func testZero(t *testing.T, w *Workspace) {
@@ -46,7 +47,7 @@ func testAppend(t *testing.T, w *Workspace) {
 		if s.ID <= stored[i].ID {
 			t.Errorf("message %d follows %d", s.ID, stored[i].ID)
 		}
-		if single := must(d.s.Entry(background, e.ID))(t); single.Hash != e.Hash {
+		if single := testkit.Must(d.s.Entry(background, e.ID))(t); single.Hash != e.Hash {
 			t.Errorf("entry %d: %+v", e.ID, single)
 		}
 	}
@@ -61,7 +62,7 @@ func testAppend(t *testing.T, w *Workspace) {
 	equal(t, "own after a batch", d.agent(d.zero).Own, 205)
 	// An entry without content is not taken for a redacted one.
 	clear := d.append(d.zero, history.NewClear())[0]
-	if e := must(d.s.Entry(background, clear.ID))(t); e.Content == nil {
+	if e := testkit.Must(d.s.Entry(background, clear.ID))(t); e.Content == nil {
 		t.Error("an empty content is read as a redacted one")
 	}
 	equal(t, "after a clear", d.context(d.zero), "")
@@ -90,7 +91,7 @@ func testAppendRefuses(t *testing.T, w *Workspace) {
 	cancel()
 	_, err := d.s.Append(over, kid.ID, agent.Passing(), x)
 	refused(t, "a cancelled context", err, fault.Interrupted)
-	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
+	lease := testkit.Must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
 	refused(t, "a leased agent", try(kid.ID, agent.Passing(), x), fault.Leased)
 	refused(t, "another owner", try(kid.ID, agent.Held("other", lease.Epoch), x), fault.Fenced)
 	refused(t, "another epoch", try(kid.ID, agent.Held("kernel", lease.Epoch+1), x), fault.Fenced)
@@ -98,9 +99,7 @@ func testAppendRefuses(t *testing.T, w *Workspace) {
 	if err := try(kid.ID, agent.Held("kernel", lease.Epoch).At(head), x); err != nil {
 		t.Errorf("the holder: %v", err)
 	}
-	if _, err := d.s.Kill(background, killOf(kid.ID, false)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(d.s.Kill(background, killOf(kid.ID, false)))(t)
 	refused(t, "the dead", try(kid.ID, agent.Passing(), x), fault.DeadAgent)
 	refused(t, "the dead, by its last holder", try(kid.ID, agent.Held("kernel", lease.Epoch), x), fault.DeadAgent)
 }
@@ -157,14 +156,12 @@ func testBlobs(t *testing.T, w *Workspace) {
 		{Type: history.Text, Text: strings.Repeat("x", history.BlobCutoff)},
 	}
 	e := d.append(d.zero, history.Draft{Kind: history.ToolResult, Parts: parts})[0]
-	back := must(must(d.s.Entry(background, e.ID))(t).Parts())(t)
+	back := testkit.Must(testkit.Must(d.s.Entry(background, e.ID))(t).Parts())(t)
 	if back[1].Blob == nil || back[2].Blob == nil || back[0].Blob != nil || back[3].Blob != nil {
 		t.Errorf("large parts are not blobs, or small ones are: %.200v", back)
 	}
 	read := func(h chain.Hash) ([]byte, error) { return d.s.Blob(background, h) }
-	if err := history.Fill(back, read); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, history.Fill(back, read))
 	for i := range parts {
 		if back[i].Text != parts[i].Text || !bytes.Equal(back[i].Data, parts[i].Data) {
 			t.Errorf("part %d came back changed", i)

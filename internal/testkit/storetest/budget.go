@@ -79,7 +79,7 @@ func testSpending(t *testing.T, w *Workspace) {
 	// A child is born with nothing of it, except what it brings itself.
 	kids := children("plain", "rich")
 	kids[1].Entries = []history.Draft{usage(50, 5), budget(77, 88), history.NewClear(), usage(1, 1)}
-	born := must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: kids, Entries: []history.Draft{usage(1000, 1000)}}))(t)
+	born := testkit.Must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: kids, Entries: []history.Draft{usage(1000, 1000)}}))(t)
 	account("the parent", d.zero, agent.Spending{Tokens: 1124, Cost: 1008}, limits(5, 6))
 	account("a child", kids[0].ID, agent.Spending{}, agent.Budget{})
 	account("a child that brings calls", kids[1].ID, agent.Spending{Tokens: 51, Cost: 6}, limits(77, 88))
@@ -91,11 +91,11 @@ func testSpending(t *testing.T, w *Workspace) {
 	// Other verbs keep them.
 	d.append(kids[1].ID, budget(9, 9))
 	d.send(kids[1].ID, kids[0].ID, "x")
-	must(d.s.Rename(background, kids[1].ID, agent.Passing(), "renamed"))(t)
-	must(d.s.Acquire(background, kids[1].ID, "k", hour))(t)
+	testkit.Must(d.s.Rename(background, kids[1].ID, agent.Passing(), "renamed"))(t)
+	testkit.Must(d.s.Acquire(background, kids[1].ID, "k", hour))(t)
 	d.renewAll("k", hour)
 	account("after other verbs", kids[1].ID, agent.Spending{Tokens: 51, Cost: 6}, limits(9, 9))
-	killed := must(d.s.Kill(background, killOf(kids[1].ID, false)))(t)
+	killed := testkit.Must(d.s.Kill(background, killOf(kids[1].ID, false)))(t)
 	equal(t, "killed", killed.Agent, d.agent(kids[1].ID))
 	account("the dead", kids[1].ID, agent.Spending{Tokens: 51, Cost: 6}, limits(9, 9))
 	// Whatever a server says, the count stays one that can be told exactly.
@@ -166,7 +166,7 @@ func testAllowances(t *testing.T, w *Workspace) {
 	bound := func(a id.Agent) string {
 		t.Helper()
 		var out []string
-		for _, l := range must(d.s.Allowances(background, a))(t) {
+		for _, l := range testkit.Must(d.s.Allowances(background, a))(t) {
 			if l.Of != d.agent(l.Of.ID) || l.Budget != l.Of.Budget {
 				t.Errorf("%+v, stored %+v", l, d.agent(l.Of.ID))
 			}
@@ -198,15 +198,15 @@ func testAllowances(t *testing.T, w *Workspace) {
 
 	// The dead have spent what they have spent, and their limits hold.
 	d.append(b, budget(7, 7))
-	must(d.s.Kill(background, killOf(b, false)))(t)
-	must(d.s.Kill(background, killOf(side, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(b, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(side, false)))(t)
 	d.append(c, usage(5, 5))
 	equal(t, "through the dead", bound(c), "c:1005/-:2005/0 b:1105/7:2205/7 a:11115/50000:22225/- 0:11116/1:22227/2")
 	for _, c := range []struct {
 		of     id.Agent
 		tokens int64
 	}{{c, 1005}, {b, 1105}, {side, 10000}, {a, 11115}, {d.zero, 11116}} {
-		equal(t, "spent by "+names[c.of]+" and all below it", must(d.s.Spent(background, c.of))(t).Tokens, c.tokens)
+		equal(t, "spent by "+names[c.of]+" and all below it", testkit.Must(d.s.Spent(background, c.of))(t).Tokens, c.tokens)
 	}
 	_, err = d.s.Spent(background, id.NewAgent())
 	refused(t, "spent by an unknown agent", err, fault.NotFound)
@@ -231,7 +231,7 @@ func testAllowances(t *testing.T, w *Workspace) {
 	for range deep {
 		kids := children("")
 		kids[0].Entries = []history.Draft{usage(1, 1)}
-		last = must(d.s.Fork(background, forkOf(last, agent.Passing(), kids)))(t)[0].ID
+		last = testkit.Must(d.s.Fork(background, forkOf(last, agent.Passing(), kids)))(t)[0].ID
 	}
 	equal(t, "far below", bound(last), fmt.Sprintf("top:%d/1:%d/1", deep+1, deep+1))
 	// Every call is in one history, whoever inherits it.
@@ -239,9 +239,7 @@ func testAllowances(t *testing.T, w *Workspace) {
 	sum, calls := int64(0), 0
 	var newest time.Time
 	for e, err := range d.s.Calls(background, time.Unix(0, 0)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		m, err := e.Decode()
 		if err != nil || e.Kind != history.Usage || e.ID <= before {
 			t.Fatalf("entry %d after %d: %s, %v", e.ID, before, e.Kind, err)
@@ -252,7 +250,7 @@ func testAllowances(t *testing.T, w *Workspace) {
 			calls++
 		}
 	}
-	equal(t, "tokens of all calls", sum, must(d.s.Spent(background, d.zero))(t).Tokens)
+	equal(t, "tokens of all calls", sum, testkit.Must(d.s.Spent(background, d.zero))(t).Tokens)
 	if calls == 0 {
 		t.Error("there are no calls")
 	}

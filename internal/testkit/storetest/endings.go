@@ -9,6 +9,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
+	"ramet/internal/testkit"
 )
 
 // testEndings: the end of an agent's own history, past what tells nothing of a turn, and
@@ -26,7 +27,7 @@ func testEndings(t *testing.T, w *Workspace) {
 	done := d.fork(d.zero, "done")[0].ID
 	d.say(done, "go")
 	d.append(done, reasoned(history.Note, state.Well), text(history.Note, "tells nothing"))
-	born := must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: []registry.Child{{ID: id.NewAgent(), Name: "born", Entries: says("the task")}}}))(t)[0].ID
+	born := testkit.Must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: []registry.Child{{ID: id.NewAgent(), Name: "born", Entries: says("the task")}}}))(t)[0].ID
 	empty := d.fork(d.zero, "empty")[0].ID
 	ended := func(name string, by id.Agent, why string) (id.Agent, id.Message) {
 		a := d.fork(d.zero, name)[0].ID
@@ -34,7 +35,7 @@ func testEndings(t *testing.T, w *Workspace) {
 			by = a
 		}
 		said := d.say(a, "go")
-		must(d.s.Kill(background, registry.Kill{Agent: a, By: by, Reason: why}))(t)
+		testkit.Must(d.s.Kill(background, registry.Kill{Agent: a, By: by, Reason: why}))(t)
 		return a, said[0].ID
 	}
 	gone, _ := ended("gone", asked, "no need")
@@ -43,11 +44,11 @@ func testEndings(t *testing.T, w *Workspace) {
 	redacted, secret := ended("redacted", asked, "no need")
 	d.redact(redacted, secret) // an entry behind its death
 
-	living := must(d.s.Endings(background, false))(t)
+	living := testkit.Must(d.s.Endings(background, false))(t)
 	if _, ok := living[gone]; ok || len(living) != 5 {
 		t.Errorf("of the living: %v", living)
 	}
-	all := must(d.s.Endings(background, true))(t)
+	all := testkit.Must(d.s.Endings(background, true))(t)
 	if _, ok := living[empty]; ok || all[empty].Kind != "" {
 		t.Error("of one who said nothing there is something to tell")
 	}
@@ -66,7 +67,7 @@ func testEndings(t *testing.T, w *Workspace) {
 		if !ok || got.Kind != c.kind || got.Born != c.born || got.By != c.by || got.Reason != c.why {
 			t.Errorf("%s: %+v, wanted %+v", d.agent(c.who).Label(), got, c)
 		}
-		if one := must(d.s.Endings(background, false, c.who))(t); len(one) != 1 || !slices.Equal(one[c.who].Meta, got.Meta) {
+		if one := testkit.Must(d.s.Endings(background, false, c.who))(t); len(one) != 1 || !slices.Equal(one[c.who].Meta, got.Meta) {
 			t.Errorf("%s alone: %+v", d.agent(c.who).Label(), one)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 // ErrInjected is the error of a statement that FailEachStatement lets fail.
@@ -63,12 +64,12 @@ func RunFailing(t *testing.T, w *Workspace, before *func(query string) error) {
 	d.append(a, budget(1_000_000, -1))
 	letter := d.send(d.zero, a, "a letter").Number
 	var blob chain.Hash
-	for _, part := range must(said[2].Parts())(t) {
+	for _, part := range testkit.Must(said[2].Parts())(t) {
 		if part.Blob != nil {
 			blob = *part.Blob
 		}
 	}
-	start := must(d.s.Latest(background))(t)
+	start := testkit.Must(d.s.Latest(background))(t)
 	free := agent.Claim{}
 	each := func(name string, verb func() error) { FailEachStatement(t, before, name, verb) }
 	each("Append", func() error { return must2(d.s.Append(background, a, free, text(history.User, "three"))) })

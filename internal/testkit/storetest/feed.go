@@ -104,10 +104,7 @@ func testFeed(t *testing.T, w *Workspace) {
 	d.say(kid, "h")
 	equal(t, "cursors can be shared", other.page(1)+f.page(1), 2)
 	late := d.follow()
-	var err error
-	if late.cursor, err = d.s.Latest(background); err != nil {
-		t.Fatal(err)
-	}
+	late.cursor = testkit.Must(d.s.Latest(background))(t)
 	equal(t, "nothing behind the latest", late.page(10), 0)
 	d.say(kid, "i")
 	d.send("", kid, "and again")

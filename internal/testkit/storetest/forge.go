@@ -8,6 +8,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 // testForgeries deletes, swaps and invents whole rows.
@@ -110,11 +111,11 @@ func testForgeries(t *testing.T, w *Workspace) {
 func testCheckpoint(t *testing.T, w *Workspace) {
 	x, agents := scene(t, w)
 	twin := agents["twin"]
-	heads := must(x.d.s.Heads(background))(t)
-	report := must(x.d.s.Audit(background, heads))(t)
+	heads := testkit.Must(x.d.s.Heads(background))(t)
+	report := testkit.Must(x.d.s.Audit(background, heads))(t)
 	equal(t, "heads met", report.Heads, len(heads))
 	x.d.say(agents["root"], "and on")
-	equal(t, "heads met after growth", must(x.d.s.Audit(background, heads))(t).Heads, len(heads))
+	equal(t, "heads met after growth", testkit.Must(x.d.s.Audit(background, heads))(t).Heads, len(heads))
 
 	own := x.d.own(twin)
 	cut, before := own[len(own)-1], own[len(own)-2]

@@ -21,7 +21,7 @@ func testFork(t *testing.T, w *Workspace) {
 	kids := children("left", "")
 	kids[0].Provider, kids[0].Model, kids[0].Cwd, kids[0].Entries = "acme", "large", "/elsewhere", entry("L")
 	kids[1].Entries = []history.Draft{history.NewRewind(point.ID-1, ""), entry("R")[0]} // as --at does
-	born := must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: kids, Entries: entry("P")}))(t)
+	born := testkit.Must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: kids, Entries: entry("P")}))(t)
 
 	equal(t, "the parent's history", d.kinds(d.zero), "fork user user fork user")
 	equal(t, "the left one's", d.kinds(born[0].ID), "fork user")
@@ -36,7 +36,7 @@ func testFork(t *testing.T, w *Workspace) {
 		if b.ForkMessage != point.ID || b.Parent != d.zero || b.Depth != 1 || b.Status != agent.Running || b.ID != kids[i].ID {
 			t.Errorf("child %d: %+v", i, b)
 		}
-		m := must(d.own(b.ID)[0].Decode())(t)
+		m := testkit.Must(d.own(b.ID)[0].Decode())(t)
 		if m.Parent != d.zero || m.ForkMessage != point.ID.String() || m.Name == nil || *m.Name != kids[i].Name {
 			t.Errorf("genesis of child %d: %+v", i, m)
 		}
@@ -47,14 +47,14 @@ func testFork(t *testing.T, w *Workspace) {
 	if b := born[1]; b.Cwd != "/where/it/began" {
 		t.Errorf("a child inherits what it was not given: %+v", b)
 	}
-	fork := must(d.own(d.zero)[3].Decode())(t)
+	fork := testkit.Must(d.own(d.zero)[3].Decode())(t)
 	if !slices.Equal(fork.Children, []id.Agent{born[0].ID, born[1].ID}) {
 		t.Errorf("the parent's fork entry: %+v", fork)
 	}
 	// Behind a clear, as context "none" does.
 	empty := children("")
 	empty[0].Entries = []history.Draft{history.NewClear(), entry("N")[0]}
-	none := must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: empty}))(t)[0]
+	none := testkit.Must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: empty}))(t)[0]
 	equal(t, "behind a clear", d.context(none.ID), "N")
 	// Before the first message, and of a child without one.
 	child := d.fork(none.ID, "")[0]
@@ -63,13 +63,13 @@ func testFork(t *testing.T, w *Workspace) {
 	equal(t, "a grandchild", d.context(grand.ID), "N")
 	equal(t, "its depth", grand.Depth, 3)
 	// Held from its birth.
-	held := must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: children(""), Holder: "kernel", Tenure: hour}))(t)[0]
+	held := testkit.Must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: children(""), Holder: "kernel", Tenure: hour}))(t)[0]
 	if row := d.agent(held.ID); row != held || row.Lease.Owner != "kernel" {
 		t.Errorf("returned %+v, stored %+v", held, row)
 	}
 	refused(t, "a child that is held", must2(d.s.Append(background, held.ID, agent.Passing(), says("x")...)), fault.Leased)
-	must(d.s.Append(background, held.ID, agent.Held("kernel", held.Lease.Epoch), says("x")...))(t)
-	if again := must(d.s.Acquire(background, held.ID, "kernel", hour))(t).Lease; again.Epoch != held.Lease.Epoch {
+	testkit.Must(d.s.Append(background, held.ID, agent.Held("kernel", held.Lease.Epoch), says("x")...))(t)
+	if again := testkit.Must(d.s.Acquire(background, held.ID, "kernel", hour))(t).Lease; again.Epoch != held.Lease.Epoch {
 		t.Errorf("the lease is number %d, and was %d", again.Epoch, held.Lease.Epoch)
 	}
 }
@@ -79,7 +79,7 @@ func testForkRefuses(t *testing.T, w *Workspace) {
 	d.say(d.zero, "a")
 	d.fork(d.zero, "taken")
 	dead := d.fork(d.zero, "gone")[0]
-	must(d.s.Kill(background, killOf(dead.ID, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(dead.ID, false)))(t)
 	before := d.audit()
 	history0 := d.kinds(d.zero)
 	try := func(parent id.Agent, c agent.Claim, kids ...registry.Child) error {
@@ -109,7 +109,7 @@ func testForkRefuses(t *testing.T, w *Workspace) {
 	refused(t, "a bad entry of the second child", try(d.zero, agent.Passing(), ok, bad), fault.NotFound)
 	refused(t, "a stale head", try(d.zero, agent.Passing().At(1), ok), fault.Conflict)
 	refused(t, "a lease never had", try(d.zero, agent.Held("me", 4), ok), fault.Fenced)
-	lease := must(d.s.Acquire(background, d.zero, "kernel", hour))(t).Lease
+	lease := testkit.Must(d.s.Acquire(background, d.zero, "kernel", hour))(t).Lease
 	refused(t, "a leased parent", try(d.zero, agent.Passing(), ok), fault.Leased)
 	if after := d.audit(); after != before {
 		t.Errorf("a refused fork left a trace: %+v, before %+v", after, before)
@@ -141,7 +141,7 @@ func testDrawings(t *testing.T, w *Workspace) {
 // returns its agents. Names of agents get a prefix.
 func play(t testing.TB, d *bench, drawing, prefix string) map[string]id.Agent {
 	t.Helper()
-	tree := must(ParseTree(drawing))(t)
+	tree := testkit.Must(ParseTree(drawing))(t)
 	agents := map[string]id.Agent{}
 	stored := map[id.Message]id.Message{}
 	real := func(m id.Message) id.Message { return stored[m] }
@@ -186,7 +186,7 @@ func play(t testing.TB, d *bench, drawing, prefix string) map[string]id.Agent {
 	for _, s := range steps {
 		a := agents[s.Agent.Name]
 		if s.Kind == history.Killed {
-			must(d.s.Kill(background, killOf(a, false)))(t)
+			testkit.Must(d.s.Kill(background, killOf(a, false)))(t)
 			continue
 		}
 		stored[s.ID] = d.append(a, s.Draft(real))[0].ID
@@ -208,9 +208,7 @@ func testClock(t *testing.T, w *Workspace) {
 	raw := w.Raw(t)
 	exec := func(q string) {
 		t.Helper()
-		if _, err := raw.ExecContext(background, q); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(raw.ExecContext(background, q))(t)
 	}
 	exec(`CREATE TABLE clock AS SELECT id, created_at FROM messages`)
 	for _, clock := range []string{`1000000`, `1000000000000 - id * 1000000`} { // all equal, and backward
@@ -234,17 +232,17 @@ func testDeep(t *testing.T, w *Workspace) {
 		kid := children("")
 		s := fmt.Sprint(i)
 		kid[0].Entries = says(s)
-		a = must(d.s.Fork(background, registry.Fork{Parent: a, Children: kid}))(t)[0].ID
+		a = testkit.Must(d.s.Fork(background, registry.Fork{Parent: a, Children: kid}))(t)[0].ID
 		want.WriteString(s + " ")
 	}
 	equal(t, "depth", d.agent(a).Depth, depth)
 	equal(t, "context", d.context(a)+" ", want.String())
-	tail := must(history.Tail(background, d.s, a, 3))(t)
+	tail := testkit.Must(history.Tail(background, d.s, a, 3))(t)
 	equal(t, "tail", TreeTexts(t, tail), fmt.Sprint(depth-3, " ", depth-2, " ", depth-1))
 	first := d.own(a)[0].ID
 	d.append(a, history.NewRewind(first, ""))
 	equal(t, "count after a rewind", d.agent(a).Total, int64(depth-1))
-	top := d.agent(must(d.s.Lineage(background, a))(t)[depth-1].Agent)
-	killed := must(d.s.Kill(background, killOf(top.ID, true)))(t)
+	top := d.agent(testkit.Must(d.s.Lineage(background, a))(t)[depth-1].Agent)
+	killed := testkit.Must(d.s.Kill(background, killOf(top.ID, true)))(t)
 	equal(t, "victims", len(killed.Victims), depth)
 }

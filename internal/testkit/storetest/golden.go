@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 //go:embed testdata/format1.db.gz
@@ -20,11 +21,9 @@ var format1 []byte
 // of them dead, with marks, a rewind, a blob, a redaction and two letters.
 func Format1(t testing.TB) (path string) {
 	t.Helper()
-	packed := must(gzip.NewReader(bytes.NewReader(format1)))(t)
+	packed := testkit.Must(gzip.NewReader(bytes.NewReader(format1)))(t)
 	path = filepath.Join(t.TempDir(), "format1.db")
-	if err := os.WriteFile(path, must(io.ReadAll(packed))(t), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, testkit.Must(io.ReadAll(packed))(t), 0o600))
 	return path
 }
 
@@ -32,9 +31,9 @@ func Format1(t testing.TB) (path string) {
 // with everything that came since.
 func RunFormat1(t *testing.T, w *Workspace) {
 	d := open(t, w)
-	equal(t, "schema", must(d.s.Describe(background))(t).Schema, 6)
+	equal(t, "schema", testkit.Must(d.s.Describe(background))(t).Schema, 6)
 	equal(t, "report", d.audit(), registry.Report{Agents: 4, Messages: 20, Blobs: 1, Letters: 2, Redacted: 1})
-	bob := must(agent.Find(background, d.s, "bob"))(t)
+	bob := testkit.Must(agent.Find(background, d.s, "bob"))(t)
 	equal(t, "context of agent 0", d.context(d.zero), "hello again")
 	equal(t, "messages in a context", bob.Total, 6)
 	equal(t, "letters", d.unread(bob.ID), 2)
@@ -42,10 +41,10 @@ func RunFormat1(t *testing.T, w *Workspace) {
 	equal(t, "budget", bob.Budget, agent.Budget{})
 
 	d.append(bob.ID, usage(5, 5), budget(10, -1))
-	equal(t, "limits", len(must(d.s.Allowances(background, bob.ID))(t)), 1)
+	equal(t, "limits", len(testkit.Must(d.s.Allowances(background, bob.ID))(t)), 1)
 	d.keep(d.reply(bob.ID, "I am still"))
 	equal(t, "reply", d.shown(bob.ID), "I am still")
-	must(d.s.Acquire(background, bob.ID, "kernel", hour))(t)
+	testkit.Must(d.s.Acquire(background, bob.ID, "kernel", hour))(t)
 	equal(t, "leases", len(d.renewAll("kernel", hour)), 1)
-	must(d.s.Fork(background, forkOf(bob.ID, agent.Held("kernel", d.agent(bob.ID).Lease.Epoch), children("child"))))(t)
+	testkit.Must(d.s.Fork(background, forkOf(bob.ID, agent.Held("kernel", d.agent(bob.ID).Lease.Epoch), children("child"))))(t)
 }

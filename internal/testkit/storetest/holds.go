@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 // testHolds: what is set aside counts in every limit above it, until it is given back.
@@ -36,8 +37,8 @@ func testHolds(t *testing.T, w *Workspace) {
 	equal(t, "too many tokens", short(hold("2", a, 41, 0)), "a")
 	equal(t, "too much money, elsewhere", short(hold("2", side, 1, 401)), "0")
 	equal(t, "beside it", hold("3", side, 1_000_000, 400), nil)
-	equal(t, "held below a", must(d.s.Held(background, a))(t), agent.Spending{Tokens: 60, Cost: 600})
-	for _, l := range must(d.s.Allowances(background, b))(t) {
+	equal(t, "held below a", testkit.Must(d.s.Held(background, a))(t), agent.Spending{Tokens: 60, Cost: 600})
+	for _, l := range testkit.Must(d.s.Allowances(background, b))(t) {
 		equal(t, "held of "+l.Of.Label(), l.Held, map[id.Agent]agent.Spending{a: {Tokens: 60, Cost: 600}, d.zero: {Tokens: 1_000_060, Cost: 1000}}[l.Of.ID])
 	}
 	d.append(b, usage(30, 300)) // what it came to, and then:
@@ -46,9 +47,7 @@ func testHolds(t *testing.T, w *Workspace) {
 	equal(t, "what is left", short(hold("2", a, 71, 0)), "a")
 	equal(t, "all that is left", hold("2", a, 70, 300), nil)
 	refused(t, "an unknown agent", hold("4", id.NewAgent(), 1, 1), fault.NotFound)
-	if _, err := d.s.Kill(background, registry.Kill{Agent: b}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(d.s.Kill(background, registry.Kill{Agent: b}))(t)
 	refused(t, "a dead one", hold("4", b, 0, 0), fault.DeadAgent)
 }
 

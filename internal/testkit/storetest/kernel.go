@@ -22,7 +22,7 @@ func byAgent(a, b agent.Holding) int { return cmp.Compare(a.Agent, b.Agent) }
 // renewAll returns the result of RenewAll, ordered by id.
 func (d *bench) renewAll(owner string, ttl time.Duration) []agent.Holding {
 	d.t.Helper()
-	out := must(d.s.RenewAll(background, owner, ttl))(d.t)
+	out := testkit.Must(d.s.RenewAll(background, owner, ttl))(d.t)
 	slices.SortFunc(out, byAgent)
 	return out
 }
@@ -30,9 +30,7 @@ func (d *bench) renewAll(owner string, ttl time.Duration) []agent.Holding {
 func (d *bench) leased() []id.Agent {
 	d.t.Helper()
 	list, _, err := d.s.Leased(background)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testkit.OK(d.t, err)
 	var out []id.Agent
 	for _, a := range list {
 		if a.Lease.Owner == "" || a != d.agent(a.ID) {
@@ -55,21 +53,21 @@ func testLeasesOfAKernel(t *testing.T, w *Workspace) {
 	want := make([]agent.Holding, many)
 	for i, kid := range kids {
 		// Run out at once: taken by nobody, it stays its owner's.
-		want[i] = agent.Holding{Agent: kid, Epoch: must(d.s.Acquire(background, kid, "a", 0))(t).Lease.Epoch}
+		want[i] = agent.Holding{Agent: kid, Epoch: testkit.Must(d.s.Acquire(background, kid, "a", 0))(t).Lease.Epoch}
 	}
-	other := must(d.s.Acquire(background, d.zero, "b", hour))(t).Lease
+	other := testkit.Must(d.s.Acquire(background, d.zero, "b", hour))(t).Lease
 	list, now, err := d.s.Leased(background)
 	if err != nil || len(list) != many+1 || list[0].ID != d.zero || !list[0].Lease.Live(now) || list[1].Lease.Live(now) {
 		t.Errorf("leased: %d agents at %s, %v", len(list), now, err)
 	}
-	if db := must(d.s.Describe(background))(t).Now; now.Sub(db).Abs() > time.Minute {
+	if db := testkit.Must(d.s.Describe(background))(t).Now; now.Sub(db).Abs() > time.Minute {
 		t.Errorf("now is %s, the database says %s", now, db)
 	}
 	equal(t, "leased, in creation order", fmt.Sprint(d.leased()), fmt.Sprint(append([]id.Agent{d.zero}, kids...)))
 
 	slices.SortFunc(want, byAgent)
 	equal(t, "all are renewed", fmt.Sprint(d.renewAll("a", hour)), fmt.Sprint(want))
-	now = must(d.s.Describe(background))(t).Now
+	now = testkit.Must(d.s.Describe(background))(t).Now
 	for _, kid := range kids {
 		lease := d.agent(kid).Lease
 		if left := lease.Until.Sub(now); left < hour-10*time.Second || left > hour+10*time.Second || lease.Owner != "a" {
@@ -80,9 +78,9 @@ func testLeasesOfAKernel(t *testing.T, w *Workspace) {
 	equal(t, "histories are not written", d.kinds(kids[0]), "fork")
 
 	// One is killed, one given back, one taken over.
-	must(d.s.Kill(background, killOf(kids[0], false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(kids[0], false)))(t)
 	equal(t, "release", d.s.Release(background, kids[1], "a", d.agent(kids[1]).Lease.Epoch), nil)
-	must(d.s.Seize(background, kids[2], d.agent(kids[2]).Lease, "b", hour))(t)
+	testkit.Must(d.s.Seize(background, kids[2], d.agent(kids[2]).Lease, "b", hour))(t)
 	want = slices.DeleteFunc(want, func(h agent.Holding) bool { return slices.Contains(kids[:3], h.Agent) })
 	equal(t, "what was lost is missing", fmt.Sprint(d.renewAll("a", hour)), fmt.Sprint(want))
 	equal(t, "leased", fmt.Sprint(d.leased()), fmt.Sprint(append([]id.Agent{d.zero}, kids[2:]...)))
@@ -97,7 +95,7 @@ func testRenewalsAmongVerbs(t *testing.T, w *Workspace) {
 	var kids []agent.Agent
 	for range agents {
 		kid := d.fork(d.zero, "")[0]
-		kid.Lease = must(d.s.Acquire(background, kid.ID, "k", hour))(t).Lease
+		kid.Lease = testkit.Must(d.s.Acquire(background, kid.ID, "k", hour))(t).Lease
 		kids = append(kids, kid)
 	}
 	each := 20
@@ -139,7 +137,7 @@ func testSeize(t *testing.T, w *Workspace) {
 	kid := d.fork(d.zero, "kid")[0].ID
 	_, err := d.s.Seize(background, kid, agent.Lease{}, "b", hour)
 	refused(t, "from nobody", err, fault.Conflict)
-	held := must(d.s.Acquire(background, kid, "a", hour))(t).Lease
+	held := testkit.Must(d.s.Acquire(background, kid, "a", hour))(t).Lease
 	for what, from := range map[string]agent.Lease{
 		"from another owner":  {Owner: "x", Epoch: held.Epoch},
 		"from an older epoch": {Owner: "a", Epoch: held.Epoch - 1},
@@ -150,8 +148,8 @@ func testSeize(t *testing.T, w *Workspace) {
 	}
 	equal(t, "nothing changed", d.agent(kid).Lease, held)
 	// When it was renewed last does not matter.
-	must(d.s.Renew(background, kid, "a", held.Epoch, 2*hour))(t)
-	taken := must(d.s.Seize(background, kid, held, "b", hour))(t)
+	testkit.Must(d.s.Renew(background, kid, "a", held.Epoch, 2*hour))(t)
+	taken := testkit.Must(d.s.Seize(background, kid, held, "b", hour))(t)
 	if taken.Owner != "b" || taken.Epoch != held.Epoch+1 || d.agent(kid).Lease != taken {
 		t.Errorf("%+v, stored %+v", taken, d.agent(kid).Lease)
 	}
@@ -162,7 +160,7 @@ func testSeize(t *testing.T, w *Workspace) {
 	refused(t, "an owner that is not UTF-8", err, fault.InvalidText)
 	_, err = d.s.Seize(background, id.NewAgent(), taken, "c", hour)
 	refused(t, "an unknown agent", err, fault.NotFound)
-	must(d.s.Kill(background, killOf(kid, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(kid, false)))(t)
 	_, err = d.s.Seize(background, kid, taken, "c", hour)
 	refused(t, "the dead", err, fault.DeadAgent)
 }
@@ -177,14 +175,14 @@ func testFenced(t *testing.T, w *Workspace) {
 		lose func(a id.Agent, held agent.Lease)
 	}{
 		{"another acquired it when it had run out", func(a id.Agent, held agent.Lease) {
-			if next := must(d.s.Acquire(background, a, "new", hour))(t).Lease; next.Epoch <= held.Epoch {
+			if next := testkit.Must(d.s.Acquire(background, a, "new", hour))(t).Lease; next.Epoch <= held.Epoch {
 				t.Errorf("epoch %d after %d", next.Epoch, held.Epoch)
 			}
 		}},
-		{"another seized it", func(a id.Agent, held agent.Lease) { must(d.s.Seize(background, a, held, "new", hour))(t) }},
+		{"another seized it", func(a id.Agent, held agent.Lease) { testkit.Must(d.s.Seize(background, a, held, "new", hour))(t) }},
 		{"a command passed when it had run out", func(a id.Agent, _ agent.Lease) { d.say(a, "passing") }},
 		{"its owner began anew when it had run out", func(a id.Agent, _ agent.Lease) {
-			must(d.s.Acquire(background, a, "old", hour))(t)
+			testkit.Must(d.s.Acquire(background, a, "old", hour))(t)
 		}},
 		{"it was given back", func(a id.Agent, held agent.Lease) {
 			equal(t, "release", d.s.Release(background, a, "old", held.Epoch), nil)
@@ -193,7 +191,7 @@ func testFenced(t *testing.T, w *Workspace) {
 		kid := d.fork(d.zero, "")[0].ID
 		entry := d.say(kid, "old")[0]
 		d.send("", kid, "dear")
-		held := must(d.s.Acquire(background, kid, "old", 0))(t).Lease
+		held := testkit.Must(d.s.Acquire(background, kid, "old", 0))(t).Lease
 		claim := agent.Held("old", held.Epoch)
 		c.lose(kid, held)
 		row, kinds, before := d.agent(kid), d.kinds(kid), d.audit()
@@ -236,9 +234,9 @@ func testMailBetweenKernels(t *testing.T, w *Workspace) {
 	kids := d.fork(d.zero, "a", "b")
 	for round := range 2 { // both orders of locking
 		from, to := kids[round].ID, kids[1-round].ID
-		mine := must(d.s.Acquire(background, from, "here", hour))(t).Lease
-		theirs := must(d.s.Acquire(background, to, "there", hour))(t).Lease
-		l := must(d.s.Send(background, registry.Send{From: from, Claim: agent.Held("here", mine.Epoch), To: to, Body: "dear"}))(t)
+		mine := testkit.Must(d.s.Acquire(background, from, "here", hour))(t).Lease
+		theirs := testkit.Must(d.s.Acquire(background, to, "there", hour))(t).Lease
+		l := testkit.Must(d.s.Send(background, registry.Send{From: from, Claim: agent.Held("here", mine.Epoch), To: to, Body: "dear"}))(t)
 		equal(t, "number", l.Number, 1)
 		equal(t, "the receiver's lease", d.agent(to).Lease, theirs)
 		equal(t, "the sender's lease", d.agent(from).Lease, mine)

@@ -24,9 +24,9 @@ func testKill(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	kid := d.fork(d.zero, "kid")[0]
 	grand := d.fork(kid.ID, "grand")[0]
-	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
+	lease := testkit.Must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
 
-	killed := must(d.s.Kill(background, registry.Kill{Agent: kid.ID, By: d.zero, Reason: "done"}))(t)
+	killed := testkit.Must(d.s.Kill(background, registry.Kill{Agent: kid.ID, By: d.zero, Reason: "done"}))(t)
 	row := d.agent(kid.ID)
 	if len(killed.Victims) != 1 || killed.Before || killed.Agent != row || killed.Victims[0] != row {
 		t.Errorf("%+v, stored %+v", killed, row)
@@ -35,7 +35,7 @@ func testKill(t *testing.T, w *Workspace) {
 		t.Errorf("%+v", row)
 	}
 	own := d.own(kid.ID)
-	m := must(own[len(own)-1].Decode())(t)
+	m := testkit.Must(own[len(own)-1].Decode())(t)
 	if m.By != string(d.zero) || m.Reason != "done" {
 		t.Errorf("killed entry: %+v", m)
 	}
@@ -45,7 +45,7 @@ func testKill(t *testing.T, w *Workspace) {
 	_, err = d.s.Acquire(background, kid.ID, "kernel", hour)
 	refused(t, "a lease on the dead", err, fault.DeadAgent)
 
-	again := must(d.s.Kill(background, registry.Kill{Agent: kid.ID, Reason: "again"}))(t)
+	again := testkit.Must(d.s.Kill(background, registry.Kill{Agent: kid.ID, Reason: "again"}))(t)
 	if !again.Before || len(again.Victims) != 0 || again.Agent != row || d.agent(kid.ID) != row {
 		t.Errorf("kill of the dead: %+v", again)
 	}
@@ -83,14 +83,14 @@ func testOpenCalls(t *testing.T, w *Workspace) {
 	} {
 		a := d.fork(d.zero, c.name)[0].ID
 		written := d.append(a, c.drafts...)
-		must(d.s.Acquire(background, a, "kernel", hour))(t)
-		must(d.s.Kill(background, killOf(a, false)))(t)
+		testkit.Must(d.s.Acquire(background, a, "kernel", hour))(t)
+		testkit.Must(d.s.Kill(background, killOf(a, false)))(t)
 		left := ""
 		for _, e := range d.own(a) {
 			if e.ID <= written[len(written)-1].ID || e.Kind != history.ToolResult {
 				continue
 			}
-			for _, p := range must(e.Parts())(t) {
+			for _, p := range testkit.Must(e.Parts())(t) {
 				left += p.CallID
 			}
 		}
@@ -106,9 +106,9 @@ func testCascade(t *testing.T, w *Workspace) {
 	a1 := d.fork(a.ID, "a1")[0]
 	b1 := d.fork(b.ID, "b1", "b2")
 	beside := d.fork(d.zero, "beside")[0]
-	must(d.s.Kill(background, killOf(a.ID, false)))(t) // a1 is an orphan now
+	testkit.Must(d.s.Kill(background, killOf(a.ID, false)))(t) // a1 is an orphan now
 
-	killed := must(d.s.Kill(background, killOf(top.ID, true)))(t)
+	killed := testkit.Must(d.s.Kill(background, killOf(top.ID, true)))(t)
 	var got []string
 	for _, v := range killed.Victims {
 		got = append(got, v.Name)
@@ -125,13 +125,13 @@ func testCascade(t *testing.T, w *Workspace) {
 	equal(t, "agent 0", d.agent(d.zero).Status, agent.Running)
 
 	// Below a dead one.
-	again := must(d.s.Kill(background, killOf(top.ID, true)))(t)
+	again := testkit.Must(d.s.Kill(background, killOf(top.ID, true)))(t)
 	equal(t, "again", len(again.Victims), 0)
-	living := must(d.s.Agents(background, agent.Filter{}))(t)
+	living := testkit.Must(d.s.Agents(background, agent.Filter{}))(t)
 	equal(t, "the living", len(living), 2)
-	all := must(d.s.Agents(background, agent.Filter{Dead: true}))(t)
+	all := testkit.Must(d.s.Agents(background, agent.Filter{Dead: true}))(t)
 	equal(t, "all", len(all), 8)
-	for i, brief := range must(d.s.Agents(background, agent.Filter{Dead: true, Brief: true}))(t) {
+	for i, brief := range testkit.Must(d.s.Agents(background, agent.Filter{Dead: true, Brief: true}))(t) {
 		a := all[i]
 		equal(t, "in brief", brief, agent.Agent{ID: a.ID, Genesis: a.Genesis, Parent: a.Parent, Status: a.Status, Name: a.Name, CreatedAt: a.CreatedAt,
 			Own: a.Own, Total: a.Total, Unread: a.Unread, Provider: a.Provider, Model: a.Model})
@@ -191,7 +191,7 @@ func testCascadeAgainstForks(t *testing.T, w *Workspace) {
 			}
 		}
 	}
-	equal(t, "the living", len(must(d.s.Agents(background, agent.Filter{}))(t)), 1)
+	equal(t, "the living", len(testkit.Must(d.s.Agents(background, agent.Filter{}))(t)), 1)
 }
 
 func testRename(t *testing.T, w *Workspace) {
@@ -204,7 +204,7 @@ func testRename(t *testing.T, w *Workspace) {
 	refused(t, "an unknown agent", rename(id.NewAgent(), agent.Passing(), "x"), fault.NotFound)
 	refused(t, "a stale claim", rename(kid.ID, agent.Held("me", 3), "x"), fault.Fenced)
 	equal(t, "nothing was written", d.kinds(kid.ID), "fork")
-	got := must(d.s.Rename(background, kid.ID, agent.Passing(), "new"))(t)
+	got := testkit.Must(d.s.Rename(background, kid.ID, agent.Passing(), "new"))(t)
 	if got != d.agent(kid.ID) || got.Name != "new" {
 		t.Errorf("%+v", got)
 	}
@@ -214,7 +214,7 @@ func testRename(t *testing.T, w *Workspace) {
 	equal(t, "without a name", rename(other.ID, agent.Passing(), ""), nil)
 	equal(t, "without a name it has none", d.agent(other.ID).Name, "")
 	equal(t, "agent 0", rename(d.zero, agent.Passing(), "boss"), nil)
-	must(d.s.Kill(background, killOf(kid.ID, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(kid.ID, false)))(t)
 	refused(t, "the dead", rename(kid.ID, agent.Passing(), "ghost"), fault.DeadAgent)
 	equal(t, "a dead one's name is free", rename(other.ID, agent.Passing(), "new"), nil)
 }
@@ -222,11 +222,11 @@ func testRename(t *testing.T, w *Workspace) {
 func testDirectory(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	kids := d.fork(d.zero, "worker", "ghost", "")
-	must(d.s.Kill(background, killOf(kids[0].ID, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(kids[0].ID, false)))(t)
 	again := d.fork(d.zero, "worker")[0]
-	must(d.s.Kill(background, killOf(kids[1].ID, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(kids[1].ID, false)))(t)
 	ghost := d.fork(d.zero, "ghost")[0]
-	must(d.s.Kill(background, killOf(ghost.ID, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(ghost.ID, false)))(t)
 	find := func(what, ref string, want id.Agent) {
 		t.Helper()
 		a, err := agent.Find(background, d.s, ref)
@@ -243,13 +243,13 @@ func testDirectory(t *testing.T, w *Workspace) {
 	refused(t, "an unknown name", err, fault.NotFound)
 	_, err = d.s.Agent(background, id.NewAgent())
 	refused(t, "an unknown uuid", err, fault.NotFound)
-	list := must(d.s.Agents(background, agent.Filter{Dead: true}))(t)
+	list := testkit.Must(d.s.Agents(background, agent.Filter{Dead: true}))(t)
 	var order []id.Agent
 	for _, a := range list {
 		order = append(order, a.ID)
 	}
 	equal(t, "in creation order", fmt.Sprint(order), fmt.Sprint([]id.Agent{d.zero, kids[0].ID, kids[1].ID, kids[2].ID, again.ID, ghost.ID}))
-	equal(t, "names of the living", fmt.Sprint(must(d.s.Names(background))(t)), "[worker]")
-	some := must(d.s.Prefixed(background, "", 3))(t)
+	equal(t, "names of the living", fmt.Sprint(testkit.Must(d.s.Names(background))(t)), "[worker]")
+	some := testkit.Must(d.s.Prefixed(background, "", 3))(t)
 	equal(t, "at most", len(some), 3)
 }

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // TreeLog is an in-memory history.Log, for tests of the domain. Filling it is not
@@ -206,10 +207,7 @@ func TreeTexts(tb testing.TB, messages []history.Entry) string {
 	tb.Helper()
 	out := ""
 	for i, e := range messages {
-		parts, err := e.Parts()
-		if err != nil {
-			tb.Fatal(err)
-		}
+		parts := testkit.Must(e.Parts())(tb)
 		if i > 0 {
 			out += " "
 		}

@@ -11,18 +11,19 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 func (d *bench) send(from, to id.Agent, body string) mail.Letter {
 	d.t.Helper()
-	return must(d.s.Send(background, registry.Send{From: from, To: to, Body: body}))(d.t)
+	return testkit.Must(d.s.Send(background, registry.Send{From: from, To: to, Body: body}))(d.t)
 }
 
 // box lists a mailbox as "number:body" in the order of the store.
 func (d *bench) box(a id.Agent, f mail.Filter) string {
 	d.t.Helper()
 	var out []string
-	for _, l := range must(d.s.Letters(background, a, f))(d.t) {
+	for _, l := range testkit.Must(d.s.Letters(background, a, f))(d.t) {
 		out = append(out, fmt.Sprintf("%d:%s", l.Number, l.Body))
 	}
 	return strings.Join(out, " ")
@@ -39,9 +40,9 @@ func (d *bench) read(r registry.Read) (mail.Letter, bool) {
 
 func (d *bench) unread(a id.Agent) int64 {
 	d.t.Helper()
-	for _, o := range must(d.s.Agents(background, agent.Filter{Dead: true}))(d.t) {
+	for _, o := range testkit.Must(d.s.Agents(background, agent.Filter{Dead: true}))(d.t) {
 		if o.ID == a {
-			equal(d.t, "unread alone", must(d.s.Unread(background, a))(d.t), o.Unread)
+			equal(d.t, "unread alone", testkit.Must(d.s.Unread(background, a))(d.t), o.Unread)
 			return o.Unread
 		}
 	}
@@ -66,7 +67,7 @@ func testMail(t *testing.T, w *Workspace) {
 	equal(t, "unread", d.unread(b), 3)
 	equal(t, "the sender's history", d.kinds(a), "fork mail mail")
 	equal(t, "the reader's history", d.kinds(b), "fork mail")
-	m := must(d.own(a)[1].Decode())(t)
+	m := testkit.Must(d.own(a)[1].Decode())(t)
 	if m.LetterID != fmt.Sprint(first.ID) || m.To != string(b) || len(m.Body) != 64 {
 		t.Errorf("mail entry %+v", m)
 	}
@@ -85,12 +86,10 @@ func testMail(t *testing.T, w *Workspace) {
 	equal(t, "unread first", d.box(b, mail.Filter{}), "2:two 1:one 3:three")
 	equal(t, "only unread", d.box(b, mail.Filter{Unread: true}), "2:two")
 
-	reply := must(d.s.Send(background, registry.Send{From: b, To: a, Body: "re", InReplyTo: 1}))(t)
+	reply := testkit.Must(d.s.Send(background, registry.Send{From: b, To: a, Body: "re", InReplyTo: 1}))(t)
 	equal(t, "in reply to", reply.InReplyTo, first.ID)
 
-	if err := d.s.Hide(background, b, 3); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.s.Hide(background, b, 3))
 	equal(t, "hidden", d.box(b, mail.Filter{}), "2:two 1:one")
 	equal(t, "hidden ones too", d.box(b, mail.Filter{Deleted: true}), "2:two 1:one 3:three")
 	d.send("", b, "four")
@@ -104,7 +103,7 @@ func testMail(t *testing.T, w *Workspace) {
 	equal(t, "unread after all", d.unread(b), 0)
 	// The dead keep their mail, and people may read it.
 	d.send("", b, "five")
-	must(d.s.Kill(background, killOf(b, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(b, false)))(t)
 	if l, ok := d.read(registry.Read{Owner: b}); !ok || l.Body != "five" {
 		t.Errorf("mail of the dead: %+v", l)
 	}
@@ -114,7 +113,7 @@ func testMailRefuses(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	kids := d.fork(d.zero, "a", "b", "dead")
 	a, b, dead := kids[0].ID, kids[1].ID, kids[2].ID
-	must(d.s.Kill(background, killOf(dead, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(dead, false)))(t)
 	d.send("", a, "one")
 	send := func(s registry.Send) error { return must2(d.s.Send(background, s)) }
 	before := d.audit()
@@ -130,7 +129,7 @@ func testMailRefuses(t *testing.T, w *Workspace) {
 	refused(t, "a reply to nothing", send(registry.Send{From: a, To: b, Body: "x", InReplyTo: 9}), fault.NotFound)
 	refused(t, "a reply to another's letter", send(registry.Send{From: b, To: a, Body: "x", InReplyTo: 1}), fault.NotFound)
 	refused(t, "a stale claim", send(registry.Send{From: a, Claim: agent.Held("me", 2), To: b, Body: "x"}), fault.Fenced)
-	lease := must(d.s.Acquire(background, a, "kernel", hour))(t).Lease
+	lease := testkit.Must(d.s.Acquire(background, a, "kernel", hour))(t).Lease
 	refused(t, "a leased sender", send(registry.Send{From: a, To: b, Body: "x"}), fault.Leased)
 	if after := d.audit(); after != before {
 		t.Errorf("a refused letter left a trace: %+v, before %+v", after, before)
@@ -146,7 +145,7 @@ func testMailRefuses(t *testing.T, w *Workspace) {
 	equal(t, "a notice of the kernel", send(notice), nil)
 	for _, from := range []id.Agent{dead, a} {
 		n := 0
-		for _, l := range must(d.s.Letters(background, b, mail.Filter{From: &from}))(t) {
+		for _, l := range testkit.Must(d.s.Letters(background, b, mail.Filter{From: &from}))(t) {
 			if l.From == id.Kernel && l.About == dead && l.Body == "it died" {
 				n++
 			}
@@ -194,7 +193,7 @@ func testReadWithEntries(t *testing.T, w *Workspace) {
 	fails("an entry that does not fit", bad, fault.NotFound)
 	bad.Entries = func(mail.Letter) []history.Draft { return []history.Draft{{Kind: history.Killed}} }
 	fails("an entry that is not ours to write", bad, fault.InvalidKind)
-	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
+	lease := testkit.Must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
 	fails("a leased agent", r, fault.Leased)
 	equal(t, "nothing was written", d.kinds(kid.ID), "fork")
 
@@ -213,7 +212,7 @@ func testReadWithEntries(t *testing.T, w *Workspace) {
 	if _, ok := d.read(r); !ok {
 		t.Error("no entries")
 	}
-	must(d.s.Kill(background, killOf(kid.ID, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(kid.ID, false)))(t)
 	_, _, err := d.s.Read(background, registry.Read{Owner: kid.ID, Number: 1, Entries: r.Entries})
 	refused(t, "entries of the dead", err, fault.DeadAgent)
 }

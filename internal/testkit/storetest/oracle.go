@@ -89,9 +89,7 @@ func limitChecks(t *testing.T, n int) {
 	}
 	before := flag.Lookup("rapid.checks").Value.String()
 	set := func(v string) {
-		if err := flag.Set("rapid.checks", v); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, flag.Set("rapid.checks", v))
 	}
 	set(strconv.Itoa(n))
 	t.Cleanup(func() { set(before) })
@@ -138,10 +136,7 @@ func (m *mind) observe(t *rapid.T, p *person) []history.Entry {
 	}
 	for _, e := range out {
 		p.seen, p.reply = e.ID, ""
-		meta, err := e.Decode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		meta := testkit.Must(e.Decode())(t)
 		p.account(meta)
 		ok := true
 		switch e.Kind {
@@ -233,10 +228,7 @@ func (m *mind) compare(t *rapid.T, p *person) {
 	if err != nil || !slices.Equal(list(tail), list(c.Messages[max(0, len(c.Messages)-n):])) {
 		t.Fatalf("tail of %d: %v, %v; replay: %v", n, list(tail), err, list(c.Messages))
 	}
-	row, err := m.s.Agent(background, p.id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := testkit.Must(m.s.Agent(background, p.id))(t)
 	if row.Own != m.model.Own(p.id) || row.Total != int64(len(want)) || row.Name != p.name || (row.Status == agent.Dead) != p.dead ||
 		row.Head != p.seen || row.Lease.Owner != p.owner || row.Lease.Epoch != p.epoch || row.Parent != p.parent {
 		t.Fatalf("row %+v, mind %+v with %d own of %d", row, *p, m.model.Own(p.id), len(want))
@@ -247,10 +239,7 @@ func (m *mind) compare(t *rapid.T, p *person) {
 }
 
 func (m *mind) compareMail(t *rapid.T, p *person) {
-	letters, err := m.s.Letters(background, p.id, mailFilter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	letters := testkit.Must(m.s.Letters(background, p.id, mailFilter))(t)
 	var unread, read []string
 	for _, l := range p.box {
 		s := fmt.Sprintf("%d %s %s %v", l.number, l.from, l.body, l.hidden)

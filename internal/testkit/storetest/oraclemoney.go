@@ -10,6 +10,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 // account remembers what an entry says of money.
@@ -47,10 +48,7 @@ func (m *mind) compareMoney(t *rapid.T, p *person, row agent.Agent) {
 			want = append(want, fmt.Sprint(up.id, spent(m.below(up)...)))
 		}
 	}
-	allowances, err := m.s.Allowances(background, p.id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	allowances := testkit.Must(m.s.Allowances(background, p.id))(t)
 	for _, a := range allowances {
 		got = append(got, fmt.Sprint(a.Of.ID, a.Spent))
 	}
@@ -84,9 +82,7 @@ func (m *mind) doReply(t *rapid.T) {
 		}
 		batch = append(batch, r)
 	}
-	if err := m.s.KeepReplies(background, batch); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.s.KeepReplies(background, batch))
 }
 
 func (m *mind) compareReply(t *rapid.T, p *person) {

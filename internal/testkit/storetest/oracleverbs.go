@@ -15,6 +15,7 @@ import (
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/testkit"
 )
 
 var mailFilter = mail.Filter{Deleted: true}
@@ -352,10 +353,7 @@ func (m *mind) doLease(t *rapid.T) {
 		if p.owner == "" {
 			p.owner, p.epoch = owner, p.epoch+1
 		}
-		now, err := m.s.Agent(background, p.id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := testkit.Must(m.s.Agent(background, p.id))(t)
 		if held.Lease.Epoch != p.epoch || held != now {
 			t.Fatalf("held %+v, want epoch %d of %+v", held, p.epoch, now)
 		}
@@ -376,10 +374,7 @@ func (m *mind) doLease(t *rapid.T) {
 			p.owner, p.epoch = owner, p.epoch+1
 		}
 	case "renew all":
-		held, err := m.s.RenewAll(background, owner, hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := testkit.Must(m.s.RenewAll(background, owner, hour))(t)
 		got := map[id.Agent]int64{}
 		for _, h := range held {
 			got[h.Agent] = h.Epoch

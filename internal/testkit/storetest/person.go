@@ -9,6 +9,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 // testPersons holds that what a person does says so, in every entry that it writes, and
@@ -20,39 +21,39 @@ func testPersons(t *testing.T, w *Workspace) {
 	}
 	ann := history.Actor{Who: "ann", Face: history.Page}
 	by := history.By(background, ann)
-	kid := must(d.s.Fork(by, registry.Fork{Parent: d.zero, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: "kid", Entries: says("go")}}}))(t)[0].ID
-	grandkid := must(d.s.Fork(history.Unattended(by), registry.Fork{Parent: kid, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}}))(t)[0].ID
-	must(d.s.Append(by, kid, agent.Passing(), says("a")...))(t)
-	must(d.s.Rename(by, kid, agent.Passing(), "kiddo"))(t)
-	must(d.s.Append(by, kid, agent.Passing(), mode("box"), mode("read-only")))(t)
+	kid := testkit.Must(d.s.Fork(by, registry.Fork{Parent: d.zero, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: "kid", Entries: says("go")}}}))(t)[0].ID
+	grandkid := testkit.Must(d.s.Fork(history.Unattended(by), registry.Fork{Parent: kid, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}}))(t)[0].ID
+	testkit.Must(d.s.Append(by, kid, agent.Passing(), says("a")...))(t)
+	testkit.Must(d.s.Rename(by, kid, agent.Passing(), "kiddo"))(t)
+	testkit.Must(d.s.Append(by, kid, agent.Passing(), mode("box"), mode("read-only")))(t)
 	granted := &history.Permission{Answer: history.Allowed, By: history.ByPerson, Choice: "agent", Actor: &ann, Rule: "bash(make)", At: "2026-11-01T00:00:00.000Z"}
-	must(d.s.Append(background, kid, agent.Passing(), history.Draft{Kind: history.Command,
+	testkit.Must(d.s.Append(background, kid, agent.Passing(), history.Draft{Kind: history.Command,
 		Meta: history.Meta{Command: history.PermitCommand, CallID: "c1", Permission: granted, Actor: &ann}}))(t)
 	for e, err := range d.s.QueryRange(background, history.Range{Agent: kid}, history.Selection{}) {
-		m := must(e.Decode())(t)
+		m := testkit.Must(e.Decode())(t)
 		if err != nil || m.Actor == nil && len(m.Children) == 0 || m.Actor != nil && *m.Actor != ann {
 			t.Errorf("%s entry of a person: %s, %v", e.Kind, e.Meta, err)
 		}
 	}
 	for e, err := range d.s.QueryRange(background, history.Range{Agent: grandkid}, history.Selection{}) {
-		if m := must(e.Decode())(t); err != nil || m.Actor != nil {
+		if m := testkit.Must(e.Decode())(t); err != nil || m.Actor != nil {
 			t.Errorf("%s entry of nobody: %s, %v", e.Kind, e.Meta, err)
 		}
 	}
-	must(d.s.Append(background, kid, agent.Passing(), history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.DriverCommand,
+	testkit.Must(d.s.Append(background, kid, agent.Passing(), history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.DriverCommand,
 		Driver: &history.Driver{Name: "claude", Version: "1", Session: "s", Attested: history.Reported}}}))(t)
 	var orders []string
 	for e, err := range d.s.QueryRange(background, history.Range{Agent: kid}, history.Selection{Orders: true}) {
-		orders = append(orders, must(e.Decode())(t).Command)
+		orders = append(orders, testkit.Must(e.Decode())(t).Command)
 		equal(t, "error", err, nil)
 	}
 	equal(t, "orders", strings.Join(orders, " "), "rename mode mode permit")
-	equal(t, "a letter of a person", must(d.s.Send(by, registry.Send{To: kid, Body: "hi"}))(t).Who, "ann")
-	letters := must(d.s.Letters(background, kid, mail.Filter{}))(t)
+	equal(t, "a letter of a person", testkit.Must(d.s.Send(by, registry.Send{To: kid, Body: "hi"}))(t).Who, "ann")
+	letters := testkit.Must(d.s.Letters(background, kid, mail.Filter{}))(t)
 	equal(t, "the letter when it is read", letters[0].Who+" "+letters[0].Face, "ann page")
-	must(d.s.Kill(by, registry.Kill{Agent: kid}))(t)
+	testkit.Must(d.s.Kill(by, registry.Kill{Agent: kid}))(t)
 	for e, err := range d.s.QueryRange(background, history.Range{Agent: kid}, history.Selection{Newest: 1, Any: true}) {
-		if m := must(e.Decode())(t); err != nil || m.Actor == nil || e.Kind != history.Killed {
+		if m := testkit.Must(e.Decode())(t); err != nil || m.Actor == nil || e.Kind != history.Killed {
 			t.Errorf("%s entry: %s", e.Kind, e.Meta)
 		}
 	}

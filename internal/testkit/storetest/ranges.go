@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // testRanges is the list of the sources about ranges, on the store itself:
@@ -35,7 +36,7 @@ func testRanges(t *testing.T, w *Workspace) {
 	equal(t, "limit 0 is a limit (Trap 1)", clear(d.zero, history.UpTo(0)), 0)
 	equal(t, "none", clear(kid.ID, history.NoLimit), 0)
 
-	built := must(history.BuildRanges(background, d.s, grand.ID))(t)
+	built := testkit.Must(history.BuildRanges(background, d.s, grand.ID))(t)
 	want := []history.Range{
 		{Agent: d.zero, Start: e[5].ID, End: history.UpTo(e[6].ID)},
 		{Agent: kid.ID, End: history.UpTo(kid.Genesis)},
@@ -47,9 +48,7 @@ func testRanges(t *testing.T, w *Workspace) {
 		t.Helper()
 		var out []string
 		for e, err := range d.s.QueryRange(background, r, s) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			out = append(out, e.ID.String())
 		}
 		return strings.Join(out, " ")

@@ -31,11 +31,11 @@ func testRedact(t *testing.T, w *Workspace) {
 	mine := d.say(kid.ID, "mine")[0]
 	d.redact(d.zero, e[1].ID)
 	equal(t, "history", d.kinds(d.zero), "fork user user user user user fork redact")
-	gone := must(d.s.Entry(background, e[1].ID))(t)
+	gone := testkit.Must(d.s.Entry(background, e[1].ID))(t)
 	if gone.Content != nil || gone.Hash != e[1].Hash {
 		t.Errorf("%+v", gone)
 	}
-	m := must(d.own(d.zero)[7].Decode())(t)
+	m := testkit.Must(d.own(d.zero)[7].Decode())(t)
 	equal(t, "the record of it", m.Target, e[1].ID.String())
 	d.redact(d.zero, e[1].ID)
 	equal(t, "twice changes nothing", d.kinds(d.zero), "fork user user user user user fork redact")
@@ -45,8 +45,8 @@ func testRedact(t *testing.T, w *Workspace) {
 
 	d.redact(d.zero, e[3].ID)
 	equal(t, "a shared blob stays", d.audit().Blobs, 1)
-	parts := must(must(d.s.Entry(background, e[4].ID))(t).Parts())(t)
-	if data := must(d.s.Blob(background, *parts[0].Blob))(t); string(data) != long {
+	parts := testkit.Must(testkit.Must(d.s.Entry(background, e[4].ID))(t).Parts())(t)
+	if data := testkit.Must(d.s.Blob(background, *parts[0].Blob))(t); string(data) != long {
 		t.Error("and is whole")
 	}
 	d.redact(d.zero, e[4].ID)
@@ -58,9 +58,9 @@ func testRedact(t *testing.T, w *Workspace) {
 	refused(t, "an entry without content", redact(kid.ID, agent.Passing(), d.own(kid.ID)[0].ID), fault.Conflict)
 	refused(t, "an unknown agent", redact(id.NewAgent(), agent.Passing(), e[0].ID), fault.NotFound)
 	refused(t, "a stale claim", redact(kid.ID, agent.Held("me", 3), mine.ID), fault.Fenced)
-	must(d.s.Acquire(background, kid.ID, "kernel", hour))(t)
+	testkit.Must(d.s.Acquire(background, kid.ID, "kernel", hour))(t)
 	refused(t, "a leased agent", redact(kid.ID, agent.Passing(), mine.ID), fault.Leased)
-	must(d.s.Kill(background, killOf(kid.ID, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(kid.ID, false)))(t)
 	d.redact(kid.ID, mine.ID) // a secret does not die with its agent
 	equal(t, "the dead's history", d.kinds(kid.ID), "fork user killed redact")
 	report := d.audit()
@@ -133,7 +133,7 @@ func testRedactBytes(t *testing.T, w *Workspace) {
 			t.Fatalf("the test looks for the wrong bytes of %s", h.shape)
 		}
 	}
-	must(d.s.Kill(background, killOf(kid, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(kid, false)))(t)
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for i, h := range all {
 		d.redact(h.agent, h.entry.ID)

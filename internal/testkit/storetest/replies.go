@@ -12,6 +12,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 func (d *bench) keep(replies ...registry.Reply) {
@@ -52,9 +53,7 @@ func (d *bench) reply(a id.Agent, text string) registry.Reply {
 // kept returns the number of rows of an agent's reply, finished or not.
 func kept(t testing.TB, raw *sql.DB, a id.Agent) (n int) {
 	t.Helper()
-	if err := raw.QueryRowContext(background, `SELECT count(*) FROM replies WHERE agent_uuid = $1`, string(a)).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, raw.QueryRowContext(background, `SELECT count(*) FROM replies WHERE agent_uuid = $1`, string(a)).Scan(&n))
 	return n
 }
 
@@ -82,7 +81,7 @@ func testReplies(t *testing.T, w *Workspace) {
 	var all []registry.Reply
 	for i := range 150 {
 		kid := d.fork(d.zero, "")[0].ID
-		must(d.s.Acquire(background, kid, fmt.Sprint("kernel ", i%3), hour))(t)
+		testkit.Must(d.s.Acquire(background, kid, fmt.Sprint("kernel ", i%3), hour))(t)
 		kids = append(kids, kid)
 		all = append(all, d.reply(kid, fmt.Sprint("reply ", i)))
 	}
@@ -102,18 +101,18 @@ func testRepliesOver(t *testing.T, w *Workspace) {
 		over func(a id.Agent) registry.Reply
 	}{
 		{"of another epoch", func(a id.Agent) registry.Reply {
-			lease := must(d.s.Acquire(background, a, "k", hour))(t).Lease
+			lease := testkit.Must(d.s.Acquire(background, a, "k", hour))(t).Lease
 			return registry.Reply{Agent: a, After: d.agent(a).Head, Claim: agent.Held("k", lease.Epoch+1)}
 		}},
 		{"of another owner", func(a id.Agent) registry.Reply {
-			lease := must(d.s.Acquire(background, a, "k", hour))(t).Lease
+			lease := testkit.Must(d.s.Acquire(background, a, "k", hour))(t).Lease
 			return registry.Reply{Agent: a, After: d.agent(a).Head, Claim: agent.Held("j", lease.Epoch)}
 		}},
 		{"of one that nobody holds", func(a id.Agent) registry.Reply {
 			return registry.Reply{Agent: a, After: d.agent(a).Head, Claim: agent.Held("k", 0)}
 		}},
 		{"of a passing writer while somebody holds the lease", func(a id.Agent) registry.Reply {
-			must(d.s.Acquire(background, a, "k", hour))(t)
+			testkit.Must(d.s.Acquire(background, a, "k", hour))(t)
 			return registry.Reply{Agent: a, After: d.agent(a).Head}
 		}},
 		{"behind an older entry", func(a id.Agent) registry.Reply {
@@ -128,7 +127,7 @@ func testRepliesOver(t *testing.T, w *Workspace) {
 			return r
 		}},
 		{"of the dead", func(a id.Agent) registry.Reply {
-			must(d.s.Kill(background, killOf(a, false)))(t)
+			testkit.Must(d.s.Kill(background, killOf(a, false)))(t)
 			return d.reply(a, "")
 		}},
 		{"of nobody", func(id.Agent) registry.Reply { return registry.Reply{Agent: id.NewAgent(), After: 1} }},
@@ -152,7 +151,7 @@ func testRepliesOver(t *testing.T, w *Workspace) {
 	equal(t, "a bad one behind a good one", d.shown(good), "kept")
 
 	// A lease that ran out is still its holder's, and no hindrance to others.
-	held := must(d.s.Acquire(background, good, "k", 0))(t).Lease
+	held := testkit.Must(d.s.Acquire(background, good, "k", 0))(t).Lease
 	d.keep(registry.Reply{Agent: good, After: d.agent(good).Head, Claim: agent.Held("k", held.Epoch), Text: "mine"})
 	equal(t, "under a lease that ran out", d.shown(good), "mine")
 	d.keep(registry.Reply{Agent: good, After: d.agent(good).Head, Text: "passing"})
@@ -163,13 +162,13 @@ func testRepliesOver(t *testing.T, w *Workspace) {
 	d.append(good, history.Draft{Kind: history.Note})
 	equal(t, "after an entry", d.shown(good), "-")
 	d.keep(d.reply(good, "again"))
-	must(d.s.Kill(background, killOf(good, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(good, false)))(t)
 	equal(t, "of the dead", d.shown(good), "-")
 	// The next kernel finds what the last one kept, until it writes.
 	kid := d.fork(d.zero, "")[0].ID
-	old := must(d.s.Acquire(background, kid, "old", hour))(t).Lease
+	old := testkit.Must(d.s.Acquire(background, kid, "old", hour))(t).Lease
 	d.keep(d.reply(kid, "I was just"))
-	taken := must(d.s.Seize(background, kid, old, "new", hour))(t)
+	taken := testkit.Must(d.s.Seize(background, kid, old, "new", hour))(t)
 	equal(t, "after a crash", d.shown(kid), "I was just")
 	d.append2(kid, agent.Held("new", taken.Epoch), "interrupted")
 	equal(t, "after the restart", d.shown(kid), "-")
@@ -205,7 +204,7 @@ func testRepliesRedacted(t *testing.T, w *Workspace) {
 		equal(t, "rows after it was redacted again", rows(), 1)
 	}
 	equal(t, "another's", d.shown(b), "harmless")
-	must(d.s.Kill(background, killOf(b, false)))(t)
+	testkit.Must(d.s.Kill(background, killOf(b, false)))(t)
 	equal(t, "the row of the dead is not touched", rows(), 1)
 
 	d.keep(d.reply(a, "refused"))

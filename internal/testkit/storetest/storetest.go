@@ -11,6 +11,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/testkit"
 )
 
 // Workspace is a place for one workspace, empty at first.
@@ -113,10 +114,7 @@ func open(t testing.TB, w *Workspace) *bench {
 // openUnchecked is for tests that leave damage behind.
 func openUnchecked(t testing.TB, w *Workspace) *bench {
 	t.Helper()
-	s, err := w.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(w.Open())(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -127,10 +125,7 @@ func openUnchecked(t testing.TB, w *Workspace) *bench {
 
 func at(t testing.TB, s *store.Store) *bench {
 	t.Helper()
-	zero, err := s.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(t.Context()))(t)
 	return &bench{t, s, zero.ID}
 }
 
@@ -190,10 +185,7 @@ func children(names ...string) []registry.Child {
 
 func (d *bench) agent(a id.Agent) agent.Agent {
 	d.t.Helper()
-	out, err := d.s.Agent(background, a)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	out := testkit.Must(d.s.Agent(background, a))(d.t)
 	return out
 }
 
@@ -221,9 +213,7 @@ func (d *bench) own(a id.Agent) []history.Entry {
 	d.t.Helper()
 	var out []history.Entry
 	for e, err := range d.s.QueryRange(background, history.Range{Agent: a}, history.Selection{}) {
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		testkit.OK(d.t, err)
 		out = append(out, e)
 	}
 	return out
@@ -252,16 +242,6 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s: %v, want %v", what, got, want)
-	}
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }
 

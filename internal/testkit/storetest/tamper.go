@@ -32,7 +32,7 @@ func scene(t testing.TB, w *Workspace) (*tamperer, map[string]id.Agent) {
 		                      ├─ m6 ─ rewind(x) ─ m8 ─ kill (child)
 		                      &─ clear ─ m11 (twin)`, "")
 	root := agents["root"]
-	must(d.s.Rename(background, root, agent.Passing(), "chief"))(t)
+	testkit.Must(d.s.Rename(background, root, agent.Passing(), "chief"))(t)
 	e := d.say(root, strings.Repeat("long ", 4000), "secret")
 	d.redact(root, e[1].ID)
 	d.send(root, d.zero, "dear")
@@ -77,12 +77,9 @@ type table struct {
 
 func (x *tamperer) snapshot(name, order string) table {
 	x.t.Helper()
-	rows, err := x.raw.QueryContext(background, `SELECT * FROM `+name+` ORDER BY `+order)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	rows := testkit.Must(x.raw.QueryContext(background, `SELECT * FROM `+name+` ORDER BY `+order))(x.t)
 	defer rows.Close()
-	out := table{name: name, columns: must(rows.Columns())(x.t)}
+	out := table{name: name, columns: testkit.Must(rows.Columns())(x.t)}
 	// What the feed alone uses is not tampered with here, and needs no copy.
 	out.columns = slices.DeleteFunc(out.columns, func(c string) bool { return c == "txid" })
 	for rows.Next() {
@@ -91,12 +88,10 @@ func (x *tamperer) snapshot(name, order string) table {
 		for i := range row {
 			into[i] = &row[i]
 		}
-		if all := must(rows.Columns())(x.t); len(all) > len(into) { // txid, the last one
+		if all := testkit.Must(rows.Columns())(x.t); len(all) > len(into) { // txid, the last one
 			into = append(into, new(any))
 		}
-		if err := rows.Scan(into...); err != nil {
-			x.t.Fatal(err)
-		}
+		testkit.OK(x.t, rows.Scan(into...))
 		for i, v := range row {
 			if b, ok := v.([]byte); ok && len(b) == 0 {
 				row[i] = []byte{} // empty, which a driver may give as nil and would write as NULL

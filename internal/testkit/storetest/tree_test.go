@@ -5,18 +5,16 @@ import (
 	"testing"
 
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 func TestADrawingGivesIdsForksAndOrder(t *testing.T) {
-	tree, err := ParseTree(`
+	tree := testkit.Must(ParseTree(`
 		root ─ m1 ─ mark(x) ─ m3 ─ m9
 		│           │         ├─ rewind(x) ─ m11 (a)
 		│           │         &─ m12=clear (b)
 		│           └─ (c) ─ compact(m1..m1)
-		└─ m20 ─ kill (d)`)
-	if err != nil {
-		t.Fatal(err)
-	}
+		└─ m20 ─ kill (d)`))(t)
 	var got []string
 	for _, a := range tree.Agents {
 		line := a.Name + "@" + a.ForkID().String()

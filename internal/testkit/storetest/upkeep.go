@@ -15,12 +15,13 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/testkit"
 )
 
 // blobOf is the name of an entry's blob, "" if it has none.
 func blobOf(t testing.TB, d *bench, e history.Entry) string {
 	t.Helper()
-	for _, p := range must(e.Parts())(t) {
+	for _, p := range testkit.Must(e.Parts())(t) {
 		if p.Blob != nil {
 			return string(p.Blob[:])
 		}
@@ -32,9 +33,7 @@ func blobOf(t testing.TB, d *bench, e history.Entry) string {
 func blobBytes(t testing.TB, raw *sql.DB, hash string) []byte {
 	t.Helper()
 	var data []byte
-	if err := raw.QueryRowContext(background, `SELECT data FROM blobs WHERE hash = $1`, []byte(hash)).Scan(&data); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, raw.QueryRowContext(background, `SELECT data FROM blobs WHERE hash = $1`, []byte(hash)).Scan(&data))
 	return data
 }
 
@@ -80,7 +79,7 @@ func testFirstStart(t *testing.T, w *Workspace) {
 
 func testReopen(t *testing.T, w *Workspace) {
 	d := open(t, w)
-	other := at(t, must(w.Open())(t))
+	other := at(t, testkit.Must(w.Open())(t))
 	equal(t, "agent 0", other.zero, d.zero)
 	d.say(d.zero, "a")
 	kid := other.fork(other.zero, "kid")[0]
@@ -88,17 +87,17 @@ func testReopen(t *testing.T, w *Workspace) {
 	other.say(kid.ID, "c")
 	equal(t, "one handle", d.context(kid.ID), "a b c")
 	equal(t, "the other", other.context(kid.ID), "a b c")
-	lease := must(d.s.Acquire(background, kid.ID, "d", hour))(t).Lease
+	lease := testkit.Must(d.s.Acquire(background, kid.ID, "d", hour))(t).Lease
 	_, err := other.s.Append(background, kid.ID, agent.Passing(), says("x")...)
 	refused(t, "a lease of the other handle", err, fault.Leased)
 	equal(t, "close", other.s.Close(), nil)
-	again := at(t, must(w.Open())(t))
+	again := at(t, testkit.Must(w.Open())(t))
 	equal(t, "agent 0 after a reopening", again.zero, d.zero)
 	equal(t, "context after a reopening", again.context(kid.ID), "a b c")
 	equal(t, "lease after a reopening", again.agent(kid.ID).Lease, lease)
-	must(again.s.Append(background, kid.ID, agent.Held("d", lease.Epoch), says("e")...))(t)
+	testkit.Must(again.s.Append(background, kid.ID, agent.Held("d", lease.Epoch), says("e")...))(t)
 	equal(t, "close", again.s.Close(), nil)
-	what := must(d.s.Describe(background))(t)
+	what := testkit.Must(d.s.Describe(background))(t)
 	if what.Schema != 6 || what.ReadOnly || len(what.Problems) > 0 || what.Engine == "" || what.Version == "" || what.Place == "" {
 		t.Errorf("%+v", what)
 	}
@@ -108,7 +107,7 @@ func testGC(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	long := strings.Repeat("kept ", 4000)
 	kept := d.say(d.zero, long)[0]
-	equal(t, "nothing to drop", must(d.s.GC(background))(t), registry.Swept{})
+	equal(t, "nothing to drop", testkit.Must(d.s.GC(background))(t), registry.Swept{})
 	raw := w.Raw(t)
 	e := d.say(d.zero, strings.Repeat("dropped ", 4000))[0]
 	hash := blobOf(t, d, e)
@@ -118,8 +117,8 @@ func testGC(t *testing.T, w *Workspace) {
 		[]byte(hash), data); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "swept", must(d.s.GC(background))(t), registry.Swept{Blobs: 1, Bytes: int64(len(data))})
-	equal(t, "again", must(d.s.GC(background))(t), registry.Swept{})
+	equal(t, "swept", testkit.Must(d.s.GC(background))(t), registry.Swept{Blobs: 1, Bytes: int64(len(data))})
+	equal(t, "again", testkit.Must(d.s.GC(background))(t), registry.Swept{})
 	equal(t, "the named one stays", blobOf(t, d, kept) != "", true)
 	equal(t, "blobs", d.audit().Blobs, 1)
 }
@@ -134,22 +133,20 @@ func testBackup(t *testing.T, w *Workspace) {
 	d.redact(agents["root"], secret.ID)
 	d.send(agents["root"], d.zero, "dear")
 	d.send("", agents["root"], "sir")
-	must(d.s.Acquire(background, agents["root"], "kernel", hour))(t)
+	testkit.Must(d.s.Acquire(background, agents["root"], "kernel", hour))(t)
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
-	if err := d.s.Backup(background, path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.s.Backup(background, path))
 	refused(t, "a file that exists", d.s.Backup(background, path), fault.Conflict)
-	files := must(os.ReadDir(folder))(t)
+	files := testkit.Must(os.ReadDir(folder))(t)
 	equal(t, "files", len(files), 1)
-	equal(t, "for the owner only", must(files[0].Info())(t).Mode().Perm(), 0o600)
+	equal(t, "for the owner only", testkit.Must(files[0].Info())(t).Mode().Perm(), 0o600)
 	refused(t, "a folder that does not exist", d.s.Backup(background, filepath.Join(folder, "no", "copy.db")), fault.NotFound)
 
 	copied := open(t, &Workspace{Open: func() (*store.Store, error) { return w.OpenFile(path) }})
 	equal(t, "agent 0", copied.zero, d.zero)
 	equal(t, "report", copied.audit(), d.audit())
-	for _, a := range must(d.s.Agents(background, agent.Filter{Dead: true}))(t) {
+	for _, a := range testkit.Must(d.s.Agents(background, agent.Filter{Dead: true}))(t) {
 		equal(t, "context", copied.context(a.ID), d.context(a.ID))
 		o := copied.agent(a.ID)
 		equal(t, "row", o, d.agent(a.ID))
@@ -158,7 +155,7 @@ func testBackup(t *testing.T, w *Workspace) {
 	copied.say(copied.zero, "on")
 	copied.send("", copied.zero, "on")
 	d.say(d.zero, "here too")
-	heads := slices.DeleteFunc(must(d.s.Heads(background))(t), func(h registry.Head) bool { return h.Agent == d.zero })
-	report := must(copied.s.Audit(background, heads))(t)
+	heads := slices.DeleteFunc(testkit.Must(d.s.Heads(background))(t), func(h registry.Head) bool { return h.Agent == d.zero })
+	report := testkit.Must(copied.s.Audit(background, heads))(t)
 	equal(t, "heads of those that did not change", report.Heads, 2)
 }

@@ -5,6 +5,7 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // testView: a context that is read in several steps is that of one moment, even
@@ -13,7 +14,7 @@ func testView(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	d.say(d.zero, "one")
 	d.say(d.zero, "two")
-	err := d.s.View(background, func(log history.Log) error {
+	testkit.OK(t, d.s.View(background, func(log history.Log) error {
 		ranges, err := history.BuildRanges(background, log, d.zero)
 		if err != nil {
 			return err
@@ -33,13 +34,7 @@ func testView(t *testing.T, w *Workspace) {
 		}
 		equal(t, "messages of the same moment", len(c.Messages), 2)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := history.Replay(background, d.s, d.zero)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	c := testkit.Must(history.Replay(background, d.s, d.zero))(t)
 	equal(t, "messages after the clear", len(c.Messages), 0)
 }

@@ -7,6 +7,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 // testWords: what was told and said last, of the agent's own history and behind its last clear.
@@ -26,9 +27,9 @@ func testWords(t *testing.T, w *Workspace) {
 	empty := d.fork(d.zero, "empty")[0].ID
 	dead := d.fork(d.zero, "dead")[0].ID
 	d.say(dead, "to the end")
-	must(d.s.Kill(background, registry.Kill{Agent: dead}))(t)
+	testkit.Must(d.s.Kill(background, registry.Kill{Agent: dead}))(t)
 
-	got := must(d.s.Words(background, worked, called, cleared, large, empty, dead, id.NewAgent()))(t)
+	got := testkit.Must(d.s.Words(background, worked, called, cleared, large, empty, dead, id.NewAgent()))(t)
 	equal(t, "how many are known", len(got), 6)
 	for a, want := range map[id.Agent][2]string{worked: {"find the cause", "then the other"}, called: {"", "bash go test ./..."},
 		cleared: {"", ""}, large: {"(19 kB)", ""}, empty: {"", ""}, dead: {"to the end", ""}} {
@@ -36,5 +37,5 @@ func testWords(t *testing.T, w *Workspace) {
 			t.Errorf("%s: %+v, wanted %q", d.agent(a).Label(), w, want)
 		}
 	}
-	equal(t, "of nobody", len(must(d.s.Words(background))(t)), 0)
+	equal(t, "of nobody", len(testkit.Must(d.s.Words(background))(t)), 0)
 }

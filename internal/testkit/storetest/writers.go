@@ -25,7 +25,7 @@ func testManyWriters(t *testing.T, w *Workspace) {
 	}
 	kids := d.fork(d.zero, "a", "b", "c")
 	ids := []id.Agent{d.zero, kids[0].ID, kids[1].ID, kids[2].ID}
-	other := must(w.Open())(t) // half of them through another handle
+	other := testkit.Must(w.Open())(t) // half of them through another handle
 	defer other.Close()
 	var group sync.WaitGroup
 	for n := range writers {
@@ -63,9 +63,9 @@ func testManyWriters(t *testing.T, w *Workspace) {
 			}
 			last = e.ID
 			if e.Kind == history.User {
-				s := history.Plain(must(e.Parts())(t))
+				s := history.Plain(testkit.Must(e.Parts())(t))
 				seen[s]++
-				if s != "second" && (i+1 == len(entries) || history.Plain(must(entries[i+1].Parts())(t)) != "second") {
+				if s != "second" && (i+1 == len(entries) || history.Plain(testkit.Must(entries[i+1].Parts())(t)) != "second") {
 					t.Errorf("the entries of one append are not together")
 				}
 			}

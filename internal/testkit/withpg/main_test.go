@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -29,10 +30,7 @@ func TestMain(m *testing.M) {
 // withpg prepares the command with a server of its own, or the one given.
 func withpg(t *testing.T, given string, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testkit.Must(os.Executable())(t)
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), selfEnv+"=1", pgtest.Env+"="+given)
 	cmd.Stderr = t.Output()
@@ -72,21 +70,11 @@ func TestSignalsReachTheCommandAndTheServerStops(t *testing.T) {
 	// The shell waits for a child that never ends by itself: the whole group
 	// must hear the signal.
 	cmd := withpg(t, "", "--", "sh", "-c", `echo "$RAMET_TEST_POSTGRES"; tail -f /dev/null`)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.OK(t, cmd.Start())
 	defer cmd.Process.Kill()
-	server, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(bufio.NewReader(out).ReadString('\n'))(t)
+	testkit.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) {
 		t.Errorf("exit code %d", code)

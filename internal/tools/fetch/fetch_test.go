@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 // open lets the servers of these tests be read.
@@ -174,10 +176,7 @@ the main part of this page, whatever stands around it.</p><script>alert(1)</scri
 <pre><code>x := 1
 </code></pre><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></main><footer>imprint</footer></body></html>`, 0xe9)
 	})
-	page, err := Get(t.Context(), at, open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(Get(t.Context(), at, open))(t)
 	for _, want := range []string{"# Title", "**bold**", "[a link](" + at + "/next)", "x := 1", "| a", "| 1"} {
 		if !strings.Contains(page.Text, want) {
 			t.Errorf("%q is not in %s", want, page.Text)

@@ -4,14 +4,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 func readHTML(t *testing.T, text string) string {
 	t.Helper()
 	page := Page{URL: "https://example.org/a/b?c", Type: "text/html"}
-	if err := page.read([]byte(text), ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, page.read([]byte(text), ""))
 	return page.Text
 }
 

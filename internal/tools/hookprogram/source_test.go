@@ -9,15 +9,13 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/hook"
 )
 
 func newProject(t *testing.T, files ...string) string {
 	t.Helper()
-	project, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	project := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, name := range files {
 		writeFile(t, filepath.Join(project, name), "accepted")
 	}
@@ -26,9 +24,7 @@ func newProject(t *testing.T, files ...string) string {
 
 func writeFile(t *testing.T, file, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o700)))
 }
 
 // The files that a hook runs count; what it reads, and what runners of packages obey, does not.
@@ -63,9 +59,7 @@ func TestAHookInAnotherFolder(t *testing.T) {
 	if err == nil {
 		err = gate.Accept(t.Context(), review)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	copied, changed := newProject(t, "tools/check.sh"), newProject(t)
 	writeFile(t, filepath.Join(changed, "tools/check.sh"), "exit 0")
 	for dir, accepted := range map[string]bool{project: true, copied: true, changed: false, t.TempDir(): true, filepath.Join(project, "sub"): false} {
@@ -73,9 +67,7 @@ func TestAHookInAnotherFolder(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
-	if err := os.Remove(filepath.Join(project, "tools/check.sh")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(project, "tools/check.sh")))
 	if err := Unaccepted(gate, project, command); !fault.Is(err, fault.Untrusted) {
 		t.Errorf("it is gone: %v", err)
 	}

@@ -114,11 +114,7 @@ func TestBashUnaskedIsConfined(t *testing.T) {
 func TestConfinedCommandsHaveACacheOfTheirOwn(t *testing.T) {
 	d := newDesk(t)
 	home := filepath.Join(d.outside, "home") // hidden, but for the cache
-	var err error
-	d.local, err = New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH")}, Hide: []string{d.outside}, Cache: filepath.Join(home, "cache")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d.local = testkit.Must(New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH")}, Hide: []string{d.outside}, Cache: filepath.Join(home, "cache")}))(t)
 	for _, c := range []struct{ command, want string }{
 		{"mkdir -p $GOCACHE && echo kept > $GOCACHE/a", "[no output]"},
 		{"cat $GOCACHE/a $XDG_CACHE_HOME/go-build/a", "kept\nkept\n"},
@@ -137,12 +133,8 @@ func TestConfinedCommandsHaveACacheOfTheirOwn(t *testing.T) {
 func TestConfinedCommandsLeaveNoTraps(t *testing.T) {
 	d := newDesk(t)
 	home := filepath.Join(d.outside, "home")
-	var err error
-	d.local, err = New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH")}, Hide: []string{home},
-		Cache: filepath.Join(home, "cache"), Quarantine: filepath.Join(home, "quarantine")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d.local = testkit.Must(New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH")}, Hide: []string{home},
+		Cache: filepath.Join(home, "cache"), Quarantine: filepath.Join(home, "quarantine")}))(t)
 	a := d.granted(tool.Confine, "bash", args{"command": "echo x > .envrc; mkdir -p $GOCACHE/a; echo x > $GOCACHE/a/.envrc; echo done"})
 	if a.IsError || !strings.HasPrefix(a.Text, "done\n[.envrc was moved to "+home+"/quarantine/") || strings.Count(a.Text, "\n") != 1 {
 		t.Errorf("%+v", a)

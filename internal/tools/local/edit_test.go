@@ -97,10 +97,7 @@ func TestWhatWasSeenStandsInTheHistory(t *testing.T) {
 	memos = append(memos, json.RawMessage(`{"other":1}`), json.RawMessage(`{"saw":"no map"}`), json.RawMessage(`{"saw":{"c":"ff"}}`))
 
 	later := &desk{T: t, root: d.root, outside: d.outside}
-	var err error
-	if later.local, err = New(d.local.o); err != nil {
-		t.Fatal(err)
-	}
+	later.local = testkit.Must(New(d.local.o))(t)
 	later.fails("write", args{"path": "a", "content": "x"}, "was not read yet")
 	for _, one := range later.local.Tools() {
 		if m, ok := one.(tool.Memory); ok {

@@ -77,11 +77,7 @@ func TestFileToolsMakeAndChangeNoRepository(t *testing.T) {
 func TestFileToolsMakeNothingOfRamets(t *testing.T) {
 	d := newDesk(t, "dots/x", "")
 	d.link("dots", ".config")
-	var err error
-	d.local, err = New(Options{Root: d.root, Forbid: []string{filepath.Join(d.root, ".config/ramet/config.toml"), filepath.Join(d.root, ".config/ramet/prompts")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d.local = testkit.Must(New(Options{Root: d.root, Forbid: []string{filepath.Join(d.root, ".config/ramet/config.toml"), filepath.Join(d.root, ".config/ramet/prompts")}}))(t)
 	for _, path := range []string{".config/ramet/config.toml", "dots/ramet/config.toml", ".config/ramet/prompts/system.md"} {
 		if got := d.call("write", args{"path": path, "content": "allow = 'bash'"}); !got.IsError || !strings.Contains(got.Text, "ramet's own") {
 			t.Errorf("%s: %+v", path, got)

@@ -213,11 +213,8 @@ func TestTheTrashIsNotForTools(t *testing.T) {
 func TestWhatIsRametsOwnIsNotForTools(t *testing.T) {
 	d := newDesk(t, "data/ramet/credentials.toml", "marker", "config.toml", "marker", "other.toml", "marker")
 	d.link("data/ramet", "link")
-	var err error
 	hide := []string{filepath.Join(d.root, "data/ramet"), filepath.Join(d.root, "config.toml")}
-	if d.local, err = New(Options{Root: d.root, Hide: hide}); err != nil {
-		t.Fatal(err)
-	}
+	d.local = testkit.Must(New(Options{Root: d.root, Hide: hide}))(t)
 	d.fails("read", args{"path": "data/ramet/credentials.toml"}, "ramet's own")
 	d.fails("read", args{"path": "link/credentials.toml"}, "ramet's own")
 	d.fails("read", args{"path": "config.toml"}, "ramet's own")
@@ -233,10 +230,7 @@ func TestWhatIsRametsOwnIsNotForTools(t *testing.T) {
 
 func TestReadShowsImagesAndDocuments(t *testing.T) {
 	root := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
-	l, err := New(Options{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(New(Options{Root: root}))(t)
 	var small, large bytes.Buffer
 	for out, size := range map[*bytes.Buffer]int{&small: 20, &large: 3000} {
 		testkit.OK(t, png.Encode(out, image.NewGray(image.Rect(0, 0, size, size/2))))
@@ -289,10 +283,7 @@ func shelfDesk(t *testing.T, files ...string) *desk {
 	o := d.local.o
 	o.Outputs, o.Limits = filepath.Join(d.outside, "outputs"), Limits{}
 	o.Clean = func(s string) string { return strings.ReplaceAll(s, "s3cr3t", "[secret]") }
-	var err error
-	if d.local, err = New(o); err != nil {
-		t.Fatal(err)
-	}
+	d.local = testkit.Must(New(o))(t)
 	return d
 }
 

@@ -28,10 +28,7 @@ func FuzzPath(f *testing.F) {
 	for name, target := range map[string]string{"link": "a", "out": "../outside", "a/up": "..", "g": ".git", "abs": top + "/outside"} {
 		testkit.OK(f, os.Symlink(target, filepath.Join(root, name)))
 	}
-	l, err := New(Options{Root: root})
-	if err != nil {
-		f.Fatal(err)
-	}
+	l := testkit.Must(New(Options{Root: root}))(f)
 	f.Fuzz(func(t *testing.T, p string) {
 		for _, a := range []aim{toRead, toName, toWrite} {
 			s, err := l.find(p, a)

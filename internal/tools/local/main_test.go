@@ -43,10 +43,7 @@ func (o *output) take(p []byte) {
 
 func newDesk(t *testing.T, files ...string) *desk {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	d := &desk{T: t, root: filepath.Join(top, "root"), outside: filepath.Join(top, "outside")}
 	for _, dir := range []string{d.root, d.outside} {
 		testkit.OK(t, os.Mkdir(dir, 0o755))
@@ -56,40 +53,29 @@ func newDesk(t *testing.T, files ...string) *desk {
 		d.put(files[i], files[i+1])
 		d.age(files[i], time.Hour)
 	}
-	d.local, err = New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, Hide: []string{d.outside}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d.local = testkit.Must(New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, Hide: []string{d.outside}}))(t)
 	return d
 }
 
 func (d *desk) put(name, text string) {
 	d.Helper()
 	file := filepath.Join(d.root, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		d.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		d.Fatal(err)
-	}
+	testkit.OK(d, os.MkdirAll(filepath.Dir(file), 0o755))
+	testkit.OK(d, os.WriteFile(file, []byte(text), 0o644))
 }
 
 // age says when a file was changed last.
 func (d *desk) age(name string, age time.Duration) {
 	d.Helper()
 	when := began.Add(-age)
-	if err := os.Chtimes(filepath.Join(d.root, name), when, when); err != nil {
-		d.Fatal(err)
-	}
+	testkit.OK(d, os.Chtimes(filepath.Join(d.root, name), when, when))
 }
 
 var began = time.Now()
 
 func (d *desk) link(target, name string) {
 	d.Helper()
-	if err := os.Symlink(target, filepath.Join(d.root, name)); err != nil {
-		d.Fatal(err)
-	}
+	testkit.OK(d, os.Symlink(target, filepath.Join(d.root, name)))
 }
 
 func (d *desk) get(name string) string {
@@ -111,10 +97,7 @@ func (d *desk) call(name string, a args) tool.Answer {
 
 func (d *desk) granted(g tool.Grant, name string, a args) tool.Answer {
 	d.Helper()
-	text, err := json.Marshal(a)
-	if err != nil {
-		d.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(a))(d)
 	one, refused, ok := d.local.Tools().Find(llm.Part{Name: name, Args: text})
 	if !ok {
 		return refused

@@ -56,10 +56,7 @@ func TestTheFolderIsKept(t *testing.T) {
 	d.works("read", args{"path": "sub/in/file"}, "x")
 
 	later := &desk{T: t, root: d.root, outside: d.outside}
-	var err error
-	if later.local, err = New(d.local.o); err != nil {
-		t.Fatal(err)
-	}
+	later.local = testkit.Must(New(d.local.o))(t)
 	for _, one := range later.local.Tools() {
 		if m, ok := one.(tool.Memory); ok {
 			m.Recall(slices.Values(memos))

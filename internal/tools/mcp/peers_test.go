@@ -142,10 +142,7 @@ func testKillInCallIsUnknown(t *testing.T) {
 // served starts a program that serves HTTP on a port, which ends with the test.
 func overHTTP(t *testing.T, path string, command func(port string) *exec.Cmd) *Pool {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
 	cmd := command(port)

@@ -13,15 +13,12 @@ import (
 )
 
 func TestProjectsNameServers(t *testing.T) {
-	got, err := ParseProject([]byte(`{"mcpServers": {
+	got := testkit.Must(ParseProject([]byte(`{"mcpServers": {
 		"My Server!": {"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}},
 		"my_server": {"type": "http", "url": "https://x"},
 		"old": {"type": "sse", "url": "https://x"},
 		"none": {}, "odd": {"command": 3}, "__": {"command": "a"}, "file": {"url": "file:///etc"}
-	}, "other": 1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, "other": 1}`)))(t)
 	var said []string
 	for _, n := range got {
 		said = append(said, n.Name+":"+map[bool]string{true: "yes", false: "no"}[n.Why == ""])

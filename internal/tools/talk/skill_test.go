@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/core/history"
 	"ramet/internal/core/kit"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -41,10 +42,7 @@ func names(b tool.Box) string {
 
 func runSkill(t *testing.T, one tool.Tool, args string) tool.Answer {
 	t.Helper()
-	a, err := one.Run(t.Context(), tool.Call{Args: json.RawMessage(args)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(one.Run(t.Context(), tool.Call{Args: json.RawMessage(args)}))(t)
 	return a
 }
 

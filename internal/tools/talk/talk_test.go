@@ -9,6 +9,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/permit"
 	"ramet/internal/turn/tool"
 )
@@ -20,18 +21,12 @@ func (p person) Ask(_ context.Context, q permit.Question) (permit.Verdict, error
 
 func run(t *testing.T, asker permit.Asker, name string, args any) tool.Answer {
 	t.Helper()
-	raw, err := json.Marshal(args)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testkit.Must(json.Marshal(args))(t)
 	found, refused, ok := New(&permit.Policy{Ask: asker}).Find(llm.NewCall("c1", name, string(raw)))
 	if !ok {
 		return refused
 	}
-	a, err := found.Run(t.Context(), tool.Call{ID: "c1", Args: found.Args})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(found.Run(t.Context(), tool.Call{ID: "c1", Args: found.Args}))(t)
 	return a
 }
 

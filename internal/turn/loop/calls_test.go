@@ -85,10 +85,7 @@ func TestStoppedAtEveryEvent(t *testing.T) {
 		}
 		// It can be gone on with.
 		s.onEvent = nil
-		s.model, err = script0(`{"repeat": true, "steps": [{"text": "fine"}]}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.model = testkit.Must(script0(`{"repeat": true, "steps": [{"text": "fine"}]}`))(t)
 		if s.c.State() == Open {
 			if out, err := s.run(t.Context()); err != nil || out.Text != "fine" {
 				t.Fatalf("stopped at %d, and then: %v", n, err)

@@ -282,10 +282,7 @@ func TestAnyHistoryBecomesAcceptable(t *testing.T) {
 			if !ok {
 				continue
 			}
-			ok, err := live.Add(context.Background(), e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok = testkit.Must(live.Add(context.Background(), e))(t)
 			_, fresh := b.replay(t)
 			if !ok {
 				live = fresh

@@ -54,10 +54,7 @@ type stage struct {
 func newStage(t *testing.T, lines string, tools ...tool.Tool) *stage {
 	t.Helper()
 	s := &stage{t: t, book: newBook(), durable: map[id.Message]bool{}, deny: map[string]bool{}}
-	var err error
-	if s.model, err = llmtest.ParseScript(lines, s.gates.Wait); err != nil {
-		t.Fatal(err)
-	}
+	s.model = testkit.Must(llmtest.ParseScript(lines, s.gates.Wait))(t)
 	s.book.write(says(history.User, "go"))
 	_, s.c = s.book.replay(t)
 	s.turn = Turn{Agent: me, Ref: llm.Ref{Vendor: "script", Name: "x"}, System: []llm.Message{llm.Say(llm.System, "Be good.")},

@@ -83,10 +83,7 @@ func TestRulesAreBoundToWhatTheyWereGivenFor(t *testing.T) {
 		{"mcp(files__read@aa11)", "", false, false},
 		{"mcp(files@aa11)", "", false, false},
 	} {
-		rules, err := ParseAll(c.rule)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rules := testkit.Must(ParseAll(c.rule))(t)
 		inSettings := &Policy{Settings: func() ([]Rule, Mode, error) { return rules, Ask, nil }}
 		onCommandLine := &Policy{Given: given(t, c.rule)}
 		for p, want := range map[*Policy]bool{inSettings: c.settings, onCommandLine: c.command} {

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/core/kit"
 	"ramet/internal/core/toolinfo"
 	"ramet/internal/kernel/process"
+	"ramet/internal/testkit"
 	"ramet/internal/tools/local"
 	"ramet/internal/tools/mcp"
 	"ramet/internal/tools/talk"
@@ -23,10 +24,7 @@ func (kernel) Worktrees() process.Trees { return struct{ process.Trees }{} }
 
 // allTools returns every built-in tool.
 func allTools(t *testing.T) tool.Box {
-	l, err := local.New(local.Options{Root: t.TempDir(), Jobs: local.NewJobs(nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(local.New(local.Options{Root: t.TempDir(), Jobs: local.NewJobs(nil)}))(t)
 	many := mcp.List{Server: "many"}
 	for i := range 100 {
 		many.Tools = append(many.Tools, mcp.Definition{Name: fmt.Sprintf("many__%d", i)})

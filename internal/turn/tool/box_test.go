@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/shape"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 type stub struct{ spec Spec }
@@ -36,9 +37,7 @@ func TestOfferTellsTheModelOfEachTool(t *testing.T) {
 		Properties map[string]struct{ Type, Description string }
 		Required   []string
 	}
-	if err := json.Unmarshal(offer[0].Schema, &schema); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(offer[0].Schema, &schema))
 	if schema.Type != "object" || schema.Properties["path"].Description != "the file" || schema.Properties["lines"].Type != "integer" || len(schema.Required) != 1 {
 		t.Errorf("%+v", schema)
 	}
