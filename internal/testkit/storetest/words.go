@@ -37,5 +37,5 @@ func testWords(t *testing.T, w *Workspace) {
 			t.Errorf("%s: %+v, wanted %q", d.agent(a).Label(), w, want)
 		}
 	}
-	equal(t, "of nobody", len(testkit.Must(d.s.Words(background))(t)), 0)
+	equal(t, "of no agents", len(testkit.Must(d.s.Words(background))(t)), 0)
 }
