@@ -2,7 +2,9 @@ package driver
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,8 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
 	"ramet/internal/core/config"
+	"ramet/internal/core/trust"
+	"ramet/internal/launch"
 )
 
 // Preset is one program.
@@ -263,4 +267,112 @@ func home(p string) string {
 		}
 	}
 	return p
+}
+
+// PresetBase describes the variable that points a program at another address of a vendor's API, so that what it
+// spends can be counted on the way.
+type PresetBase struct {
+	Variable string // that holds the address
+	Codex    bool   // it holds Codex's configuration, in JSON, of which the address is a part
+	In       string // it holds an object in JSON, in which the address is found by these names, with dots between; empty: it holds the address
+	Vendor   string // as the table of models calls it
+	Path     string // that the program expects behind the address
+	Key      string // the variable that holds a key of the vendor; empty: not known
+}
+
+// bases returns those that a user's configuration names: a variable, and the vendor with what the
+// program expects behind its address.
+func bases(own map[string]string) []PresetBase {
+	var out []PresetBase
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		vendor, path, _ := strings.Cut(own[name], "/")
+		b := PresetBase{Variable: name, Vendor: vendor}
+		if path != "" {
+			b.Path = "/" + path
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// Address returns the address at which the environment points the program; empty: the vendor's own.
+func (b PresetBase) Address(env []string) (string, error) {
+	if !b.Codex && b.In == "" {
+		return lookup(env, b.Variable), nil
+	}
+	at, last, _, err := b.inside(env)
+	address, _ := at[last].(string)
+	return address, err
+}
+
+// Point returns the variable that points the program at an address.
+func (b PresetBase) Point(env []string, address string) (string, error) {
+	if !b.Codex && b.In == "" {
+		return b.Variable + "=" + address, nil
+	}
+	at, last, whole, err := b.inside(env)
+	if err != nil {
+		return "", err
+	}
+	at[last] = address
+	if last == "base_url" {
+		at["supports_websockets"] = false
+	}
+	text, err := json.Marshal(whole)
+	return b.Variable + "=" + string(text), err
+}
+
+// inside returns the configuration that the variable holds, the object of it that holds the address, and the
+// address's name in that; objects that are lacking are made.
+func (b PresetBase) inside(env []string) (at map[string]any, last string, whole map[string]any, err error) {
+	whole = map[string]any{}
+	if text := lookup(env, b.Variable); text != "" {
+		if err := json.Unmarshal([]byte(text), &whole); err != nil {
+			return nil, "", nil, fault.New(fault.InvalidConfig, "%s is not an object in JSON: %w", b.Variable, err)
+		}
+	}
+	names := strings.Split(b.In, ".")
+	if b.Codex {
+		names = []string{"openai_base_url"}
+		if provider, _ := whole["model_provider"].(string); provider != "" && provider != "openai" { // that the user chose
+			names = []string{"model_providers", provider, "base_url"}
+		}
+	}
+	at = whole
+	for _, name := range names[:len(names)-1] {
+		next, ok := at[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			at[name] = next
+		}
+		at = next
+	}
+	return at, names[len(names)-1], whole, nil
+}
+
+// PresetPrograms is the kind of files that the drivers of a project's configuration run.
+const PresetPrograms trust.Kind = "driver programs"
+
+// PresetSource finds, for trust, the files of a project that drivers run which it names itself.
+func PresetSource() trust.Source {
+	return trust.Source{Kind: PresetPrograms, Find: func(g *trust.Ground) ([]trust.Thing, error) {
+		data, err := g.Read(trust.ConfigurationFile, launch.MostProgram)
+		if err != nil {
+			return nil, nil // the source of configurations reports it
+		}
+		drivers, err := config.ParseDrivers(trust.ConfigurationFile, string(data), config.Project)
+		if err != nil {
+			return nil, nil // so does loading it
+		}
+		var out []trust.Thing
+		for _, d := range drivers {
+			files := launch.ProjectFiles(g.Dir(), append([]string{d.Command}, d.Args...))
+			found, err := trust.Programs(PresetPrograms, "is run by the driver "+d.Name, files...).Find(g)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, found...)
+		}
+		return out, nil
+	}}
 }

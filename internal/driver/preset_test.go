@@ -45,7 +45,7 @@ func TestBases(t *testing.T) {
 func TestEveryProgramHasARow(t *testing.T) {
 	for _, p := range AllPresets(nil) {
 		if row := launch.RowOf(p.Name, "", ""); row.Tried == "" {
-			t.Errorf("nothing says what %s obeys in its folder: add a row to internal/launch/obeyed.go", p.Name)
+			t.Errorf("nothing says what %s obeys in its folder: add a row to internal/launch/files.go", p.Name)
 		}
 	}
 }

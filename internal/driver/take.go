@@ -3,14 +3,17 @@ package driver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
+	"ramet/internal/turn/tool"
 )
 
 const (
@@ -207,4 +210,105 @@ func object(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return raw
+}
+
+// planTool is the tool with which our own agents show what they mean to do. A program's plan stands
+// in the history as a call of it, so every face shows it as ours.
+const planTool = "plan"
+
+// planned is a plan that is about to be written.
+type planned struct{ call, result history.Part }
+
+// newPlan returns the program's plan if it differs from the one that was written last, or nil.
+func (r *turn) newPlan() *planned {
+	if len(r.plan) == 0 || slices.Equal(r.plan, r.planned) {
+		return nil
+	}
+	var plan tool.Plan
+	for _, s := range r.plan {
+		state := tool.StepOpen
+		switch s.Status {
+		case "completed":
+			state = tool.StepDone
+		case "in_progress":
+			state = tool.StepDoing
+		}
+		plan.Add(s.Text, state)
+	}
+	args, err := json.Marshal(plan)
+	if err != nil {
+		return nil // texts always are JSON
+	}
+	answer := plan.Answer()
+	r.planned = slices.Clone(r.plan)
+	r.plans++
+	id := fmt.Sprintf("plan-%d-%d", r.mark, r.plans)
+	return &planned{history.Part{Type: history.ToolCall, CallID: id, Name: planTool, Args: text.Strings(args, r.kept)},
+		history.Part{Type: history.Result, CallID: id, Name: planTool, Text: r.kept(answer.Text), Show: r.kept(answer.Show)}}
+}
+
+// emit tells of it.
+func (p *planned) emit(r *turn) {
+	r.Emit(loop.Event{Type: loop.CallStarted, Agent: r.Agent, CallID: p.call.CallID, Tool: planTool, Text: text.Line(p.result.Text, mostLine)})
+	r.Emit(loop.Event{Type: loop.CallEnded, Agent: r.Agent, CallID: p.call.CallID, Tool: planTool, Text: p.result.Show})
+}
+
+// farewell limits how long its files may hold up the end of a turn that was stopped.
+const farewell = 100 * time.Millisecond
+
+// stating records the files of a turn: the state before the first call that may write, and that
+// after the last.
+type stating struct {
+	taking loop.Taking
+	wrote  bool
+}
+
+// look begins to take the state that the turn begins with.
+func (s *stating) look(ctx context.Context, t loop.Turn) {
+	if t.Files != nil {
+		s.taking = t.Files.Take(ctx)
+	}
+}
+
+// before drafts the state before calls that may write, once.
+func (s *stating) before(ctx context.Context, calls []*call) []history.Draft {
+	if s.taking == nil {
+		return nil
+	}
+	for _, c := range calls {
+		if !c.mayWrite() {
+			continue
+		}
+		draft, ok := s.taking.Done(ctx, history.BeforeCalls)
+		s.taking = nil
+		if ok {
+			return []history.Draft{draft}
+		}
+		return nil
+	}
+	return nil
+}
+
+// begin marks the beginning of a call that may write.
+func (s *stating) begin(t loop.Turn) (end func()) {
+	s.wrote = true
+	if t.Files == nil {
+		return func() {}
+	}
+	return t.Files.Begin()
+}
+
+// last writes the state that the turn ended with.
+func (s *stating) last(ctx context.Context, r *turn) {
+	if r.Files == nil || !s.wrote || r.failed != nil {
+		return
+	}
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+	}
+	if draft, ok := r.Files.Take(ctx).Done(ctx, history.AfterCalls); ok {
+		r.write(ctx, draft) // the next turn tells it, if this cannot
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"ramet/internal/core/history"
 	"ramet/internal/model/catalog"
@@ -354,4 +357,63 @@ func (c *codex) result(it codexItem) []history.Part {
 		out.IsError = held.Success != nil && !*held.Success
 	}
 	return append([]history.Part{out}, rest...)
+}
+
+// codexCopy finds the usage of its original that a forked session of Codex repeats: a fork that is a copy repeats
+// the lines of the original, with new times; one that points at its original begins with the sum of it.
+type codexCopy struct {
+	forked  bool
+	pointer bool      // the beginning is in the file of the original
+	born    time.Time // when the fork was made
+	turn    time.Time // when the turn began that lines are of; zero: unknown
+	own     bool      // something was said in this session
+}
+
+// begins takes down that a session is a fork.
+func (c *codexCopy) begins(id, at string, pointer bool) {
+	c.forked, c.pointer = true, pointer
+	if c.born = drawn7(id); c.born.IsZero() {
+		c.born, _ = time.Parse(time.RFC3339, at)
+	}
+}
+
+// see takes down what a line tells of whose turn it is.
+func (c *codexCopy) see(l codexLine, it codexItem, r role) {
+	if !c.forked {
+		return
+	}
+	if it.Turn != "" {
+		c.turn = drawn7(it.Turn)
+	}
+	c.own = c.own || c.pointer && r == answer
+}
+
+// copying is as long as it may take to write a copy; no model answers sooner.
+const copying = time.Second
+
+// told reports whether a line repeats usage of the original.
+func (c *codexCopy) told(at string) bool {
+	switch {
+	case !c.forked:
+		return false
+	case c.pointer:
+		return !c.own
+	case !c.turn.IsZero():
+		return c.turn.Before(c.born)
+	}
+	t, err := time.Parse(time.RFC3339, at)
+	return err == nil && t.Before(c.born.Add(copying))
+}
+
+// drawn7 returns the time in an id that has one (UUID, version 7); else zero.
+func drawn7(name string) time.Time {
+	u, err := uuid.Parse(name)
+	if err != nil || u.Version() != 7 {
+		return time.Time{}
+	}
+	ms := int64(0)
+	for _, b := range u[:6] {
+		ms = ms<<8 | int64(b)
+	}
+	return time.UnixMilli(ms)
 }

@@ -32,11 +32,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/mod/semver"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
@@ -264,4 +268,39 @@ func (s *Source) Records() int { return len(s.records) }
 // Index is the number of the line that begins at an offset; false: none does.
 func (s *Source) Index(offset int64) (int, bool) {
 	return slices.BinarySearchFunc(s.records, offset, func(r record, at int64) int { return cmp.Compare(r.offset, at) })
+}
+
+// Importer is the version of these readers: it grows when the same bytes give other entries
+// than before. Those that were made before are made anew by the reader that made them, so
+// that an import is proved, and continues, as it was begun.
+//
+//	1  the first
+//	2  Codex: what it writes of the world and of its own counting says nothing
+//	3  Codex: what was used is an entry
+//	4  Codex: what a fork repeats of its original's usage says nothing, and unknown events
+//	   are kept, as blocks of messages are everywhere; Claude Code: what it writes of its
+//	   requests says nothing
+const Importer = 4
+
+// checkReader refuses a version that is not here.
+func checkReader(version int) error {
+	if version < 1 || version > Importer {
+		return fault.New(fault.StorageNewer, "it was imported by version %d of the reader; here are versions 1 to %d", version, Importer).
+			WithHint("use the ramet that imported it, or a newer one")
+	}
+	return nil
+}
+
+// known are the newest versions of programs whose sessions were read, as far as a form could
+// change in them; what they write themselves has no version. Of pi it has one.
+var known = map[string]string{Claude: "v2.1", Codex: "v0.166", Opencode: "v1.18"}
+
+// newer describes a session's version that is newer than the known ones; empty if it is known, or
+// has no version.
+func newer(program, version string) string {
+	number, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(version), "v"), " ")
+	if have := semver.MajorMinor("v" + number); have == "" || known[program] == "" || semver.Compare(have, known[program]) <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %.40s is newer than %s, the newest that", program, plain(version), known[program][1:])
 }

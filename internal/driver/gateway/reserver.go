@@ -1,10 +1,28 @@
+// Package gateway stands between agents and the vendors of models, so that nothing is spent
+// that no budget holds.
+//
+// A Reserver sets aside what a call may come to at worst before it is sent, in every budget
+// that binds its agent, and gives it back when what it came to is in the history.
+//
+// # Promises
+//
+//   - No budget is exceeded, as the server counts it: two calls never spend the same rest,
+//     whichever processes and hosts send them (registry.Budgets.Reserve is one transaction).
+//   - A call is lowered to what is left before it is refused, if its sender allows that.
+//   - A call that does not fit because of others that are under way waits for them, in the
+//     order of asking, for a minute at most; one that could not fit even if they came to
+//     nothing is refused at once.
+//   - What a process that died had set aside counts as spent.
+//   - Where no budget binds, nothing is written.
 package gateway
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -228,4 +246,142 @@ func (p *Reserver) tell() {
 	defer p.mu.Unlock()
 	close(p.news)
 	p.news = make(chan struct{})
+}
+
+// Call bounds the usage of a call of a model.
+type Call struct {
+	Agent  id.Agent
+	Model  string // for people
+	Input  int64  // tokens that are read, at most
+	Output int64  // tokens that are written, at most, if nothing binds
+	Least  int64  // what Output may be lowered to
+	Price  llm.Price
+	Priced bool  // Price is known; it may be nothing
+	Search int64 // searches of the web at the vendor, at most
+}
+
+// Worst returns the most that a call with that output can come to.
+func (c Call) Worst(output int64) agent.Spending {
+	// What is read may go into a cache, which costs more.
+	plain := c.Price.Cost(llm.Usage{Input: c.Input, Output: output, Searches: c.Search})
+	kept := c.Price.Cost(llm.Usage{CacheWrite: c.Input, CacheHour: c.Input, Output: output, Searches: c.Search})
+	return agent.Spending{Tokens: c.Input + output, Cost: int64(max(plain, kept))}
+}
+
+// fits returns the largest output whose worst case is within tokens and cost, or less than 0 if none is.
+func (c Call) fits(tokens, cost int64, bound, priced bool) int64 {
+	out := c.Output
+	if bound {
+		out = min(out, tokens-c.Input)
+	}
+	if !priced || out < 0 || c.Worst(out).Cost <= cost {
+		return out
+	}
+	// The first that is too much, less one.
+	return int64(sort.Search(int(out)+1, func(n int) bool { return c.Worst(int64(n)).Cost > cost })) - 1
+}
+
+// Total sums up the calls that went through a door.
+type Total struct {
+	Calls     int64 // of models, that were sent
+	Uncounted int64 // of them, whose usage is unknown
+	Refused   int64 // that no budget held, and were not sent
+	Usage     llm.Usage
+	Cost      llm.Money
+}
+
+// Since returns the calls after an earlier total.
+func (t Total) Since(was Total) Total {
+	t.Calls -= was.Calls
+	t.Uncounted -= was.Uncounted
+	t.Refused -= was.Refused
+	t.Cost -= was.Cost
+	u, v := t.Usage, was.Usage
+	t.Usage = llm.Usage{Input: u.Input - v.Input, Output: u.Output - v.Output, CacheRead: u.CacheRead - v.CacheRead, CacheWrite: u.CacheWrite - v.CacheWrite,
+		Reasoning: u.Reasoning - v.Reasoning, CacheHour: u.CacheHour - v.CacheHour, Billed: u.Billed - v.Billed, Searches: u.Searches - v.Searches}
+	return t
+}
+
+// counter adds up what goes through a door.
+type counter struct {
+	mu   sync.Mutex
+	sum  Total              // guarded by mu
+	open map[*underway]bool // calls that are not recorded yet; guarded by mu
+	news chan struct{}      // closed when one is recorded; guarded by mu
+}
+
+// underway is a call whose answer is on its way.
+type underway struct {
+	told atomic.Bool // the program may know already that it is all
+}
+
+func (t *counter) begin() *underway {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open == nil {
+		t.open, t.news = map[*underway]bool{}, make(chan struct{})
+	}
+	u := &underway{}
+	t.open[u] = true
+	return u
+}
+
+// refuse counts a call that no budget held.
+func (t *counter) refuse() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.Refused++
+}
+
+// end takes what a call came to; nil: it was not sent, or refused.
+func (t *counter) end(u *underway, r *Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, u)
+	close(t.news)
+	t.news = make(chan struct{})
+	if r == nil {
+		return
+	}
+	t.sum.Calls++
+	if !r.Counted {
+		t.sum.Uncounted++
+	}
+	t.sum.Cost += r.Cost
+	t.sum.Usage = t.sum.Usage.Plus(r.Usage)
+}
+
+// recordTime limits the time that the record of an answer that a program has may take.
+const recordTime = 5 * time.Second
+
+// Total returns the calls that went through so far. Calls whose whole answer the program may have are waited
+// for, so that a caller that asks after the program has spoken finds all that led to it.
+func (t *counter) Total(ctx context.Context) Total {
+	late := time.NewTimer(recordTime)
+	defer late.Stop()
+	for {
+		sum, news := t.look()
+		if news == nil {
+			return sum
+		}
+		select {
+		case <-news:
+		case <-late.C:
+			return sum
+		case <-ctx.Done():
+			return sum
+		}
+	}
+}
+
+// look returns the sum; news is nil if nothing has to be waited for.
+func (t *counter) look() (sum Total, news <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for u := range t.open {
+		if u.told.Load() {
+			return t.sum, t.news
+		}
+	}
+	return t.sum, nil
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -9,6 +10,10 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/llm"
+	"ramet/internal/model/wire"
 )
 
 // vendor is what is known of the endpoints that programs ask.
@@ -229,4 +234,265 @@ func (g *Gate) address(r *http.Request, p passage) (*url.URL, error) {
 	}
 	at.Path, at.RawQuery = strings.TrimSuffix(at.Path, "/")+rest, r.URL.RawQuery
 	return &at, nil
+}
+
+// leastOutput is the output to which a request is lowered at most.
+const leastOutput = 4096
+
+// lower returns the request with its output limited to most, through the members that its path obeys.
+// Nothing else changes, except a budget for thinking that would not fit.
+func (v vendor) lower(limits []string, body []byte, most int64) ([]byte, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(body, &all); err != nil {
+		return nil, err
+	}
+	if v.nested != "" {
+		var inner map[string]json.RawMessage
+		if raw := all[v.nested]; len(raw) > 0 {
+			if err := json.Unmarshal(raw, &inner); err != nil {
+				return nil, err
+			}
+		}
+		if inner == nil {
+			inner = map[string]json.RawMessage{}
+		}
+		put(inner, limits, most)
+		raw, err := json.Marshal(inner)
+		if err != nil {
+			return nil, err
+		}
+		all[v.nested] = raw
+		return json.Marshal(all)
+	}
+	put(all, limits, most)
+	if err := lowerThinking(all, most); err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
+}
+
+// put sets the members that are there, or the first.
+func put(all map[string]json.RawMessage, names []string, most int64) {
+	raw, _ := json.Marshal(most) // a number
+	found := false
+	for _, name := range names {
+		if _, ok := all[name]; ok {
+			all[name], found = raw, true
+		}
+	}
+	if !found {
+		all[names[0]] = raw
+	}
+}
+
+// lowerThinking keeps Anthropic's budget of thinking below what may be written at all.
+func lowerThinking(all map[string]json.RawMessage, most int64) error {
+	var thinking map[string]any
+	if raw := all["thinking"]; len(raw) == 0 || json.Unmarshal(raw, &thinking) != nil {
+		return nil
+	}
+	if budget, ok := thinking["budget_tokens"].(float64); !ok || int64(budget) < most {
+		return nil
+	}
+	thinking["budget_tokens"] = most / 2
+	raw, err := json.Marshal(thinking)
+	all["thinking"] = raw
+	return err
+}
+
+// maxKept is the longest body that is kept.
+const maxKept = 1 << 20
+
+const (
+	// margin is for what a request makes the vendor add: once in any case, and for each thing that the
+	// request only names.
+	margin = 32 << 10
+	// maxSearches limits the searches of the vendor's tools.
+	maxSearches = 10
+	// usualContext is the most that a model reads where no table says it.
+	usualContext = 1 << 20
+	// mostOutput and mostAnswers are more than any vendor writes; what they cost is still a number.
+	mostOutput  = 1 << 32
+	mostAnswers = 1 << 10
+)
+
+// named are the forms in which requests name images and documents that the vendor fetches, or keeps. In
+// words that are quoted the last mark would stand behind a stroke.
+var named = [][]byte{
+	[]byte(`"type":"url"`), []byte(`"type": "url"`), []byte(`"file_id"`), []byte(`"file_url"`), []byte(`"fileUri"`), []byte(`"file_uri"`),
+	[]byte(`"image_url":"http`), []byte(`"image_url": "http`), []byte(`"image_url":{"url":"http`), []byte(`"image_url": {"url": "http`),
+}
+
+// read returns the most tokens that a call reads: a token is a byte at least. Where the vendor reads what it
+// keeps it may be all that the model can.
+func (c *metered) read(q request, plain []byte) int64 {
+	out := int64(len(plain)) + margin
+	for _, form := range named {
+		out += int64(bytes.Count(plain, form)) * margin
+	}
+	if q.continues() {
+		out = max(out, contextOf(c.vendor, c.rec.Model))
+	}
+	return out
+}
+
+// contextOf returns the most that a model reads.
+func contextOf(vendor, model string) int64 {
+	v, err := catalog.Find(vendor)
+	if err != nil {
+		return usualContext
+	}
+	if m, known := v.Model(model); known && m.Context > 0 {
+		return int64(m.Context)
+	}
+	return usualContext
+}
+
+// meter reads what a vendor counted out of an answer as it goes by: a stream of events, or one
+// JSON document.
+type meter struct {
+	events bool   // it is a stream of events
+	line   []byte // what has come of an event, or of the document
+	over   bool   // it is too long to be kept
+	got    llm.Usage
+	told   bool
+	last   bool   // the vendor has said that this is all
+	ends   func() // called then; may be nil
+}
+
+// maxLine is the longest event that is read; a longer one goes through all the same.
+const maxLine = 8 << 20
+
+// Write implements io.Writer, and never fails.
+func (m *meter) Write(b []byte) (int, error) {
+	n := len(b)
+	if !m.events {
+		m.keep(b)
+		return n, nil
+	}
+	for {
+		i := bytes.IndexByte(b, '\n')
+		if i < 0 {
+			m.keep(b)
+			return n, nil
+		}
+		m.keep(b[:i])
+		m.flush()
+		b = b[i+1:]
+	}
+}
+
+func (m *meter) keep(b []byte) {
+	if m.over = m.over || len(m.line)+len(b) > maxLine; !m.over {
+		m.line = append(m.line, b...)
+	}
+}
+
+// flush reads a line.
+func (m *meter) flush() {
+	text := bytes.TrimSpace(m.line)
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("data:")))
+	if !m.over && bytes.Contains(text, []byte("sage")) { // usage, usageMetadata
+		m.read(text)
+	}
+	m.line, m.over = m.line[:0], false
+}
+
+// counts are the numbers of all vendors.
+type counts struct {
+	Input   int64 `json:"input_tokens"`
+	Output  int64 `json:"output_tokens"`
+	Written int64 `json:"cache_creation_input_tokens"`
+	Read    int64 `json:"cache_read_input_tokens"`
+	Kept    struct {
+		Hour int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	Server struct {
+		Searches int64 `json:"web_search_requests"`
+	} `json:"server_tool_use"`
+	InputParts struct {
+		Cached int64 `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputParts struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+	Prompt      int64 `json:"prompt_tokens"`
+	Completion  int64 `json:"completion_tokens"`
+	PromptParts struct {
+		Cached int64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionParts struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+type said struct {
+	Type     string
+	Usage    *counts
+	Message  struct{ Usage *counts }
+	Response struct{ Usage *counts }
+	Raw      *struct {
+		Prompt     int64 `json:"promptTokenCount"`
+		Candidates int64 `json:"candidatesTokenCount"`
+		Thoughts   int64 `json:"thoughtsTokenCount"`
+		Cached     int64 `json:"cachedContentTokenCount"`
+		ToolUse    int64 `json:"toolUsePromptTokenCount"`
+	} `json:"usageMetadata"`
+}
+
+// read takes the numbers of one event or document. Later ones replace earlier ones, as the
+// vendors count up.
+func (m *meter) read(text []byte) {
+	if len(text) > 0 && text[0] == '[' { // a stream of Gemini's, as a list
+		var list []json.RawMessage
+		if json.Unmarshal(text, &list) == nil {
+			for _, one := range list {
+				m.read(one)
+			}
+		}
+		return
+	}
+	var s said
+	if json.Unmarshal(text, &s) != nil {
+		return
+	}
+	said := s.Raw != nil
+	for _, c := range []*counts{s.Message.Usage, s.Response.Usage, s.Usage} {
+		if c != nil {
+			said = true
+			m.take(*c)
+		}
+	}
+	if g := s.Raw; g != nil {
+		m.told, m.got = true, llm.Usage{Input: wire.Rest(g.Prompt+g.ToolUse, g.Cached), CacheRead: g.Cached, Output: g.Candidates + g.Thoughts, Reasoning: g.Thoughts}
+	}
+	if said && s.Type != "message_start" { // it has the input alone
+		if m.last = true; m.ends != nil {
+			m.ends()
+		}
+	}
+}
+
+func (m *meter) take(c counts) {
+	m.told = true
+	if c.Prompt > 0 || c.Completion > 0 {
+		m.got = llm.Usage{Input: wire.Rest(c.Prompt, c.PromptParts.Cached), CacheRead: c.PromptParts.Cached, Output: c.Completion, Reasoning: c.CompletionParts.Reasoning}
+		return
+	}
+	if c.Input > 0 || c.InputParts.Cached > 0 {
+		m.got.Input, m.got.CacheRead = wire.Rest(c.Input, c.InputParts.Cached), c.InputParts.Cached
+	}
+	m.got.CacheRead, m.got.CacheWrite = max(m.got.CacheRead, c.Read), max(m.got.CacheWrite, c.Written)
+	m.got.CacheHour, m.got.Searches = max(m.got.CacheHour, c.Kept.Hour), max(m.got.Searches, c.Server.Searches)
+	m.got.Output, m.got.Reasoning = max(m.got.Output, c.Output), max(m.got.Reasoning, c.OutputParts.Reasoning)
+}
+
+// end returns the usage that was counted; false if the answer ended before the vendor said it, or it said what cannot be:
+// that nothing was read and written, or more than any call takes.
+func (m *meter) end() (llm.Usage, bool) {
+	m.flush()
+	if _, ok := wire.Plausible(m.got); !ok {
+		return llm.Usage{}, false
+	}
+	return m.got, m.told && m.last && m.got.Total() > 0
 }

@@ -1,7 +1,15 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -111,4 +119,125 @@ func restrictThread(set int) error {
 		return errno
 	}
 	return unix.Close(set)
+}
+
+// socketFolders hold the sockets of sessions and displays. They are covered
+// whole, so that a socket which is bound there later is not seen either.
+var socketFolders = sync.OnceValue(func() []string {
+	return []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
+})
+
+// commandSockets match the names in /tmp under which programs listen that run commands for the
+// user: multiplexers, editors. agentSockets match those of agents that sign for the user.
+const (
+	commandSockets = "tmux-* screens zellij-* ramet-[0-9]* vscode-* emacs[0-9]* nvim.* kitty*"
+	agentSockets   = "ssh-*"
+)
+
+// temporarySockets returns what has such a name in a temporary folder and belongs to this user;
+// root can connect to everybody's. Symbolic links are skipped: another account could have anything
+// covered by one. The folder of tmux is made if it is missing, so that a server that starts later
+// listens where a covered folder hides it; tmux accepts it as its own.
+func temporarySockets(patterns string) []string {
+	tmux := cmp.Or(os.Getenv("TMUX_TMPDIR"), "/tmp")
+	os.Mkdir(filepath.Join(tmux, fmt.Sprintf("tmux-%d", os.Geteuid())), 0o700)
+	var out []string
+	for _, dir := range []string{"/tmp", tmux, os.TempDir()} {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			matches := func(pattern string) bool { ok, _ := filepath.Match(pattern, e.Name()); return ok }
+			if e.Type()&fs.ModeSymlink != 0 || !slices.ContainsFunc(strings.Fields(patterns), matches) {
+				continue
+			}
+			if info, err := e.Info(); err == nil && (isOurs(info) || os.Geteuid() == 0) {
+				out = append(out, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// findSockets returns the paths of sockets on which a process listens, or did.
+func findSockets() ([]string, error) {
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	relative := map[string]string{} // inode to path
+	for line := range strings.Lines(string(table)) {
+		inode, path := parseSocketLine(line)
+		switch {
+		case path == "" || path[0] == '@':
+		case path[0] == '/':
+			paths = append(paths, path)
+		default:
+			relative[inode] = path
+		}
+	}
+	paths = append(paths, whereBound.find(relative)...)
+	slices.Sort(paths)
+	return slices.DeleteFunc(slices.Compact(paths), func(path string) bool {
+		info, err := os.Lstat(path)
+		return err != nil || info.Mode()&fs.ModeSocket == 0
+	}), nil
+}
+
+// parseSocketLine reads a line of the kernel's table: Num RefCount Protocol Flags Type St Inode Path,
+// of which the path may hold spaces, or be missing.
+func parseSocketLine(line string) (inode, path string) {
+	rest := strings.TrimSuffix(line, "\n")
+	for range 7 {
+		rest = strings.TrimLeft(rest, " ")
+		inode, rest, _ = strings.Cut(rest, " ")
+	}
+	if _, err := strconv.ParseUint(inode, 10, 64); err != nil {
+		return "", "" // the head of the table
+	}
+	return inode, rest
+}
+
+// finder finds out where a socket was bound by a relative path: below the folder of a
+// process that holds it, if that has not gone elsewhere since. It looks at every file of
+// every process, so it remembers.
+type finder struct {
+	mu    sync.Mutex
+	known map[string][]string // inode to paths; none: it is unknown
+}
+
+var whereBound finder
+
+func (f *finder) find(relative map[string]string) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known, unknown := map[string][]string{}, false
+	for inode := range relative {
+		paths, ok := f.known[inode]
+		known[inode] = paths
+		unknown = unknown || !ok
+	}
+	if unknown {
+		for _, pid := range listProcesses() {
+			proc := "/proc/" + strconv.Itoa(pid)
+			cwd, err := os.Readlink(proc + "/cwd")
+			if err != nil {
+				continue // of another program
+			}
+			files, _ := os.ReadDir(proc + "/fd")
+			for _, file := range files {
+				target, _ := os.Readlink(proc + "/fd/" + file.Name())
+				inode := strings.TrimSuffix(strings.TrimPrefix(target, "socket:["), "]")
+				if path, ok := relative[inode]; ok && target != inode {
+					known[inode] = append(known[inode], filepath.Join(cwd, path))
+				}
+			}
+		}
+	}
+	f.known = known // of what is gone nothing need be known
+	var out []string
+	for _, paths := range known {
+		out = append(out, paths...)
+	}
+	return out
 }

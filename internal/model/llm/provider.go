@@ -32,8 +32,15 @@
 package llm
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"iter"
+	"slices"
+	"strings"
+	"unicode"
+
+	"ramet/internal/base/fault"
 )
 
 // Provider answers requests. Adapters and decorators implement it.
@@ -63,3 +70,152 @@ type Func func(ctx context.Context, r Request) iter.Seq[Event]
 
 // Stream calls f.
 func (f Func) Stream(ctx context.Context, r Request) iter.Seq[Event] { return f(ctx, r) }
+
+// MissingKey is the cause of a fault: a vendor needs a key, and none is known.
+type MissingKey struct {
+	Vendor   string
+	Variable string // of the environment, that would hold it
+}
+
+// Error implements error.
+func (m *MissingKey) Error() string { return "there is no key for " + m.Vendor }
+
+// Ref names a model: the vendor it is asked at, and the vendor's name for it.
+type Ref struct{ Vendor, Name string }
+
+// String returns vendor/name.
+func (r Ref) String() string { return r.Vendor + "/" + r.Name }
+
+// ParseRef reads vendor/name. The name may hold further slashes.
+func ParseRef(s string) (Ref, error) {
+	vendor, name, ok := strings.Cut(s, "/")
+	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	if !ok || vendor == "" || name == "" || strings.ContainsFunc(s, odd) {
+		return Ref{}, fault.New(fault.InvalidConfig, "%.80q names no model", s).
+			WithHint("write vendor/name; `ramet models` lists them")
+	}
+	return Ref{strings.ToLower(vendor), name}, nil
+}
+
+// Model describes a model.
+type Model struct {
+	Name    string   `json:"name"`              // the vendor's name for it
+	Title   string   `json:"title"`             // for people
+	Price   Price    `json:"price"`             // zero where it costs nothing or it is unknown
+	Context int64    `json:"context"`           // tokens it can read and write in all; 0: unknown
+	Output  int64    `json:"output"`            // tokens of one answer; 0: unknown
+	Thinks  bool     `json:"thinks"`            // it can be told to think
+	Efforts []string `json:"efforts,omitempty"` // the vendor's words for how hard
+	Images  bool     `json:"images"`            // it can read images
+	PDF     bool     `json:"-"`                 // it is asked in a protocol that has a place for documents, and can read them
+	Effort  Effort   `json:"effort,omitempty"`  // how hard it is to think by default
+	Quiet   bool     `json:"quiet,omitempty"`   // it shows its thinking only when told to
+	Steady  bool     `json:"steady,omitempty"`  // it takes no temperature
+	Search  bool     `json:"search,omitempty"`  // its vendor searches the web for it
+	Known   bool     `json:"-"`                 // it is in the table: what is false here is false
+}
+
+// Think returns the word that asks a model to think as hard as e, or "" where it is
+// not asked: no effort is given, or it is known not to think. An unknown model
+// is asked: the user who named an effort knows it.
+func (m Model) Think(e Effort) string {
+	switch {
+	case e == "", m.Known && !m.Thinks:
+		return ""
+	case len(m.Efforts) > 0:
+		return m.Nearest(e)
+	}
+	return string(e)
+}
+
+// Nearest returns the model's own word for an effort: the same, else the one that is
+// least far from it, the harder of two. "" where it has none.
+func (m Model) Nearest(e Effort) string {
+	asked := slices.Index(ladder, e)
+	if asked < 0 {
+		return ""
+	}
+	best, away := "", len(ladder)
+	for i, step := range ladder {
+		if !slices.Contains(m.Efforts, string(step)) || step == Off && e != Off {
+			continue
+		}
+		if d := max(i-asked, asked-i); d <= away {
+			best, away = string(step), d
+		}
+	}
+	return best
+}
+
+// Price is the price of one token, in pico-dollars (10⁻¹² USD), which is the
+// price of a million tokens in micro-dollars.
+type Price struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`           // 0: as Input
+	CacheWrite int64 `json:"cache_write"`          // 0: as Input
+	CacheHour  int64 `json:"cache_hour,omitempty"` // into a cache that lasts an hour; 0: twice Input
+	Long       Long  `json:"long,omitzero"`
+	Search     int64 `json:"search,omitempty"` // of one search of the web, in pico-dollars too
+}
+
+// Long is the charge for a whole call whose context is long, in percent of
+// the usual price.
+type Long struct {
+	Above  int64 `json:"above"` // tokens read, from a cache or not; 0: there is no such price
+	Input  int64 `json:"input"` // also of what goes into or comes from a cache
+	Output int64 `json:"output"`
+}
+
+// Cost returns what a usage costs, rounded up to whole nano-dollars: what the vendor
+// billed, or else its price.
+func (p Price) Cost(u Usage) Money {
+	if u.Billed > 0 {
+		return u.Billed
+	}
+	read, write, hour := p.CacheRead, p.CacheWrite, p.CacheHour
+	read = cmp.Or(read, p.Input)
+	write = cmp.Or(write, p.Input)
+	hour = cmp.Or(hour, 2*p.Input)
+	kept := min(u.CacheHour, u.CacheWrite)
+	in := u.Input*p.Input + u.CacheRead*read + (u.CacheWrite-kept)*write + kept*hour
+	out := u.Output * p.Output
+	if l := p.Long; l.Above > 0 && u.Input+u.CacheRead+u.CacheWrite > l.Above {
+		in, out = in/100*l.Input, out/100*l.Output
+	}
+	return Money((in + out + u.Searches*p.Search + 999) / 1000)
+}
+
+// Usage is the tokens of a call.
+type Usage struct {
+	Input      int64 `json:"input"`                // read, and neither from nor into a cache
+	Output     int64 `json:"output"`               // written, thinking included
+	CacheRead  int64 `json:"cache_read"`           // read from a cache
+	CacheWrite int64 `json:"cache_write"`          // read, and put into a cache
+	Reasoning  int64 `json:"reasoning"`            // of Output, what was thinking, where the vendor says so
+	CacheHour  int64 `json:"cache_hour,omitempty"` // of CacheWrite, what is kept for an hour
+	Billed     Money `json:"billed,omitempty"`     // what the vendor says it charged; 0 where it does not say
+	Searches   int64 `json:"searches,omitempty"`   // of the web, at the vendor
+}
+
+// Total returns all tokens, each counted once.
+func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
+
+// Plus returns the sum of two.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead,
+		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.CacheHour + v.CacheHour, u.Billed + v.Billed, u.Searches + v.Searches}
+}
+
+// Money is an amount in nano-dollars (10⁻⁹ USD).
+type Money int64
+
+// String returns the amount in dollars with at least two decimals: $0.0123.
+func (m Money) String() string {
+	sign := ""
+	if m < 0 {
+		sign, m = "-", -m
+	}
+	cents := strings.TrimRight(fmt.Sprintf("%09d", m%1e9), "0")
+	return fmt.Sprintf("%s$%d.%s", sign, m/1e9, cents+strings.Repeat("0", max(0, 2-len(cents))))
+}

@@ -20,7 +20,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
+	"strconv"
+	"strings"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
@@ -140,3 +143,139 @@ func (a answer) events(asked int, limit int64) []llm.Event {
 }
 
 func tokens(bytes int) int64 { return int64(bytes+3) / 4 }
+
+// batch is one earlier answer: its calls, and what came of them.
+type batch struct {
+	calls   []llm.Part
+	results map[string]llm.Part // by call id
+}
+
+// goOn asks to continue with the order before.
+var goOn = text.Regexp(`(?i)^\s*(?:please\s+)?(?:continue|go on|carry on|resume)[\s.!]*$`)
+
+// summaryHead begins what stands for messages that were compacted.
+const summaryHead = "This is a summary of the earlier part of this conversation"
+
+// told matches what the user is made to say and never said: the opening of a
+// conversation whose beginning is missing, and results in a text to summarise.
+var told = text.Regexp(`^(?:\(conversation continues\)$|\[[a-z_]+ answers\])`)
+
+// newestOrder returns what the user asked for last, and what was answered since. What
+// a compaction left of earlier orders is no order.
+func newestOrder(all []llm.Message) (order string, since []batch) {
+	at := -1
+	for i, m := range all {
+		text := m.Words()
+		if m.Role != llm.User || strings.TrimSpace(text) == "" {
+			continue
+		}
+		switch {
+		case told().MatchString(text):
+		case strings.Contains(text, digestTitle) || strings.HasPrefix(text, summaryHead):
+			at, order = i, ""
+		case at >= 0 && order != "" && goOn().MatchString(text):
+		default:
+			if asked, ok := ordered(text); ok {
+				at, order = i, asked
+			}
+		}
+	}
+	if at < 0 {
+		return "", nil
+	}
+	owner := map[string]int{} // of a call; ids of other models may come again, and the newest counts
+	for _, m := range all[at+1:] {
+		if m.Role == llm.Assistant {
+			calls := m.Calls()
+			for _, c := range calls {
+				owner[c.CallID] = len(since)
+			}
+			since = append(since, batch{calls: calls, results: map[string]llm.Part{}})
+		}
+		for _, p := range m.Parts {
+			if p.Type == llm.ToolResult {
+				if i, ok := owner[p.CallID]; ok {
+					since[i].results[p.CallID] = p
+				}
+			}
+		}
+	}
+	return order, since
+}
+
+const idPrefix = "off_"
+
+// number gives calls ids that no call in the conversation has.
+func number(calls []call, all []llm.Message) []llm.Part {
+	n := 0
+	for _, m := range all {
+		for _, c := range m.Calls() {
+			n++
+			if k, err := strconv.Atoi(strings.TrimPrefix(c.CallID, idPrefix)); err == nil && k < 1<<30 {
+				n = max(n, k) // some may have been compacted away
+			}
+		}
+	}
+	out := make([]llm.Part, len(calls))
+	for i, c := range calls {
+		out[i] = llm.NewCall(fmt.Sprintf("%s%d", idPrefix, n+i+1), c.tool, string(c.json()))
+	}
+	return out
+}
+
+// summarise is in requests to compact a conversation.
+const summarise = "Summarise the conversation above"
+
+const (
+	digestTitle = "Digest of the conversation so far"
+	userSaid    = "- the user said: "
+	digestSize  = 4 << 10
+)
+
+// wantsDigest reports whether the model is asked to summarise.
+func wantsDigest(all []llm.Message) bool {
+	last := -1
+	for i, m := range all {
+		if m.Role == llm.System && strings.Contains(m.Text(), summarise) {
+			return true
+		}
+		if m.Role == llm.User {
+			last = i
+		}
+	}
+	return last >= 0 && strings.Contains(all[last].Text(), summarise)
+}
+
+// digest counts the messages and gives the first line of each that the user
+// wrote.
+func digest(all []llm.Message) string {
+	var lines []string
+	count := 0
+	for _, m := range all {
+		said := strings.TrimSpace(m.Words())
+		if strings.Contains(said, summarise) {
+			continue
+		}
+		count++
+		switch {
+		case strings.Contains(said, digestTitle): // of an earlier compaction
+			for line := range strings.Lines(said) {
+				if strings.HasPrefix(line, userSaid) {
+					lines = append(lines, strings.TrimRight(line, "\n"))
+				}
+			}
+		case m.Role == llm.User && said != "" && !told().MatchString(said):
+			first, _, _ := strings.Cut(said, "\n")
+			lines = append(lines, userSaid+text.Line(first, 200))
+		}
+	}
+	out := fmt.Sprintf("%s: %d messages.", digestTitle, count)
+	for i, line := range lines {
+		more := fmt.Sprintf("\n- and %d more", len(lines)-i)
+		if len(Label)+len(out)+len(line)+1+len(more) > digestSize {
+			return out + more
+		}
+		out += "\n" + line
+	}
+	return out
+}

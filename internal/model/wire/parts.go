@@ -1,9 +1,17 @@
 package wire
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
 
@@ -177,3 +185,175 @@ func (c *Client) counted(yield func(llm.Event) bool) func(llm.Event) bool {
 		return yield(e)
 	}
 }
+
+// Said is a failure in a vendor's words. As an error of a Decoder it becomes the
+// fault that fits.
+type Said struct {
+	Kind string // type, code and status, whichever there are, with spaces
+	Text string
+
+	param  string // the member of the request that it is about
+	found  bool
+	page   bool // something else than an error of the protocol
+	status int
+	after  time.Duration
+}
+
+// Error returns the text.
+func (s *Said) Error() string { return s.Text }
+
+// ParseSaid reads the error of an event in mid-stream, be it wrapped in "error"
+// or not.
+func ParseSaid(data []byte) *Said {
+	s := parseError(data)
+	return &s
+}
+
+// parseError reads the forms in which servers write errors:
+//
+//	{"error": {"type", "code", "status", "message"}}, also within a list
+//	{"error": "text"}, {"message": "text"}, {"detail": "text"}
+func parseError(body []byte) Said {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var outer struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+		Type    string          `json:"type"`
+		Code    any             `json:"code"`
+	}
+	if json.Unmarshal(body, &outer) != nil {
+		return Said{}
+	}
+	inner := outer.Error
+	if len(inner) == 0 && outer.Message != "" {
+		inner = body
+	}
+	if len(inner) == 0 {
+		inner = outer.Detail
+	}
+	if len(inner) == 0 || string(inner) == "null" {
+		return Said{}
+	}
+	var said struct {
+		Type, Message, Status string
+		Param                 any
+		Code                  any
+		Details               []struct {
+			Reason     string `json:"reason"`
+			RetryDelay string `json:"retryDelay"`
+		}
+	}
+	out := Said{found: true}
+	if json.Unmarshal(inner, &out.Text) == nil {
+		return out
+	}
+	if json.Unmarshal(inner, &said) != nil {
+		out.Text = string(inner)
+		return out
+	}
+	words := []string{said.Type, said.Status}
+	switch code := said.Code.(type) {
+	case string:
+		words = append(words, code)
+	case float64:
+		if code >= 400 && code < 600 {
+			out.status = int(code)
+		}
+	}
+	for _, d := range said.Details {
+		words = append(words, d.Reason)
+		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
+			out.after = wait
+		}
+	}
+	out.param, _ = said.Param.(string)
+	out.Text, out.Kind = said.Message, strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+	return out
+}
+
+// tooLong are pieces of what vendors say of a context that does not fit.
+var tooLong = []string{
+	"context_length_exceeded", "prompt is too long", "exceed context limit", "maximum context length",
+	"exceeds the maximum number of tokens", "exceed_context_size", "exceeds the available context size",
+	"context window", "request_too_large", "input is too long",
+}
+
+// classify makes the fault that fits what a vendor said.
+func (c *Client) classify(s Said) error {
+	kind, all := strings.ToLower(s.Kind), strings.ToLower(s.Kind+" "+s.Text)
+	// A text may quote the request; only a context that is too long is told in
+	// nothing but words.
+	is := func(words ...string) bool { return containsAny(kind, words) }
+	code, again, hint := fault.ProviderOverloaded, true, "repeat it later"
+	switch {
+	case s.status == http.StatusRequestEntityTooLarge, s.status != 429 && containsAny(all, tooLong):
+		code, again, hint = fault.ProviderContext, false, "compact the context, or take a model with a larger one"
+	case s.status == 401, s.status == 402, s.status == 403,
+		is("authentication_error", "permission_error", "invalid_api_key", "api_key_invalid", "unauthenticated", "permission_denied"):
+		code, again, hint = fault.ProviderAuth, false, "check the key: `ramet auth list` says where it comes from, `ramet auth set VENDOR` replaces it"
+	case is("insufficient_quota"):
+		code, again, hint = fault.ProviderRateLimit, false, "the account has no credit left"
+	case s.status == 429, s.status == 0 && is("rate_limit", "resource_exhausted"):
+		code, hint = fault.ProviderRateLimit, "wait, or use another model"
+	case s.status == 404 && s.page:
+		code, again, hint = fault.ProviderProtocol, false, "check the base URL: something else may answer there"
+	case s.status == 404, s.status < 500 && is("not_found", "model_not_found"):
+		code, again, hint = fault.ProviderNotFound, false, "`ramet models` lists the known ones"
+	case s.status >= 400 && s.status < 500, s.status == 0 && is("invalid_request", "invalid_argument", "invalid_prompt"):
+		code, again, hint = fault.ProviderBadRequest, false, ""
+	}
+	why := &llm.Failure{Status: s.status, Kind: s.Kind, Param: s.param, Again: again, After: s.after, Says: c.hide(describeAnswer(s))}
+	f := fault.New(code, "%s at %s: %w", c.Vendor, c.place(), why)
+	if hint != "" {
+		f = f.WithHint("%s", strings.ReplaceAll(hint, "VENDOR", c.Vendor))
+	}
+	return f
+}
+
+func containsAny(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
+}
+
+func describeAnswer(s Said) string {
+	out := cmp.Or(text.Line(s.Text, 400), "it gives no reason")
+	if s.page {
+		out = "no error of its protocol came with it"
+	}
+	switch {
+	case s.status != 0 && s.Kind != "":
+		return fmt.Sprintf("status %d, %s: %s", s.status, text.Line(s.Kind, 80), out)
+	case s.status != 0:
+		return fmt.Sprintf("status %d: %s", s.status, out)
+	case s.Kind != "":
+		return fmt.Sprintf("%s: %s", text.Line(s.Kind, 80), out)
+	}
+	return out
+}
+
+// retryAfter returns how long a server asks us to wait: in milliseconds, in seconds,
+// or until a date.
+func retryAfter(h http.Header, otherwise time.Duration) time.Duration {
+	const most = 24 * time.Hour
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return min(time.Duration(min(ms, 1e9))*time.Millisecond, most)
+	}
+	value := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
+		return min(time.Duration(min(s, 1e6)*float64(time.Second)), most)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		now := time.Now()
+		if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = sent // its clock, not ours
+		}
+		return min(max(at.Sub(now), 0), most)
+	}
+	return otherwise
+}
+
+// Found reports whether there was an error to read at all.
+func (s *Said) Found() bool { return s.found }

@@ -31,9 +31,11 @@ package local
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -41,6 +43,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/shape"
 	"ramet/internal/tools/fetch"
 	"ramet/internal/turn/tool"
 )
@@ -218,3 +221,147 @@ func (l *Local) sight(path string) ([sha256.Size]byte, bool) {
 
 // sentenceError makes an error that is a sentence for the model.
 func sentenceError(format string, args ...any) error { return fmt.Errorf(format, args...) }
+
+// What calls must look like, made once for all agents: thousands may be idle in one kernel, each with
+// its own tools.
+var (
+	fetchShape = shape.Object(shape.Must("url", shape.Text(1)))
+	globShape  = shape.Object(
+		shape.Must("pattern", shape.Text(1)),
+		shape.May("path", shape.Text(1)),
+		shape.May("exclude", shape.Text(1)).Untold(),
+	)
+	grepShape = shape.Object(
+		shape.Must("pattern", shape.Text(1)),
+		shape.May("path", shape.Text(1)),
+		shape.May("include", shape.Text(1)),
+		shape.May("exclude", shape.Text(1)),
+		shape.May("ignore_case", shape.Bool()),
+		shape.May("context", shape.Number(0, mostContext)),
+		shape.May("mode", shape.Enum("lines", "files", "count")),
+		shape.May("multiline", shape.Bool()),
+	)
+	listShape = shape.Object(
+		shape.May("path", shape.Text(1)),
+	)
+	readShape = shape.Object(
+		shape.Must("path", shape.Text(1)),
+		shape.May("offset", shape.Integer(1)),
+		shape.May("limit", shape.Integer(1)),
+	)
+	writeShape = shape.Object(
+		shape.Must("path", shape.Text(1)),
+		shape.Must("content", shape.Text(0)),
+	)
+	editShape = shape.Object(
+		shape.Must("path", shape.Text(1)),
+		shape.May("old_string", shape.Text(1)),
+		shape.May("new_string", shape.Text(0)),
+		shape.May("replace_all", shape.Bool()),
+		shape.May("edits", shape.List(shape.Object(
+			shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()).Untold()))),
+	)
+)
+
+// commands are the shapes of those tools that depend on options: how many seconds a call may wait at most,
+// and whether commands may stay in the background.
+type commands struct {
+	most       float64
+	background bool
+}
+
+type commandShapes struct{ bash, job *shape.Shape }
+
+var known struct {
+	sync.Mutex
+	shapes map[commands]commandShapes
+}
+
+func (l *Local) commandShapes() commandShapes {
+	of := commands{l.o.Limits.MaxTimeout.Seconds(), l.o.Jobs != nil}
+	known.Lock()
+	defer known.Unlock()
+	s, ok := known.shapes[of]
+	if !ok {
+		if known.shapes == nil {
+			known.shapes = map[commands]commandShapes{}
+		}
+		s = of.shapes()
+		known.shapes[of] = s
+	}
+	return s
+}
+
+func (c commands) shapes() commandShapes {
+	fields := []shape.Field{
+		shape.Must("command", shape.Text(1)),
+		shape.May("timeout", shape.Number(1, c.most)),
+		shape.May("outside", shape.Text(1)),
+	}
+	if c.background {
+		fields = append(fields, shape.May("background", shape.Bool().With("leave it running, for job")))
+	}
+	return commandShapes{shape.Object(fields...), shape.Object(
+		shape.Must("id", shape.Integer(1)),
+		shape.May("wait", shape.Number(0, c.most)),
+		shape.May("until", shape.Text(1)),
+		shape.May("stop", shape.Bool()),
+	)}
+}
+
+// memo is kept in a result for later calls: of this process, of another, of a fork.
+type memo struct {
+	Dir string            `json:"dir,omitempty"` // where commands run from then on, in the root
+	Saw map[string]string `json:"saw,omitempty"` // path in the root: the SHA-256 of the content that the model has seen
+	Job *jobMemo          `json:"job,omitempty"` // a command in the background that was begun
+}
+
+// remembering is a tool that knows what earlier calls did.
+type remembering struct {
+	one
+	l *Local
+}
+
+// Recall takes the memos of a conversation.
+func (t *remembering) Recall(memos iter.Seq[json.RawMessage]) {
+	t.l.mu.Lock()
+	defer t.l.mu.Unlock()
+	clear(t.l.seen)
+	clear(t.l.jobs)
+	t.l.dir = "."
+	for text := range memos {
+		m, err := parseArguments[memo](text)
+		if err != nil {
+			continue // another tool's
+		}
+		if m.Dir != "" {
+			t.l.dir = m.Dir
+		}
+		if m.Job != nil {
+			t.l.jobs[m.Job.Number] = *m.Job
+		}
+		for path, sum := range m.Saw {
+			if b, err := hex.DecodeString(sum); err == nil && len(b) == sha256.Size {
+				t.l.seen[path] = [sha256.Size]byte(b)
+			}
+		}
+	}
+}
+
+// remember makes a tool of one that knows what earlier calls did.
+func (l *Local) remember(run func(context.Context, tool.Call) (tool.Answer, error), spec tool.Spec) tool.Tool {
+	return &remembering{one{run: run, spec: spec}, l}
+}
+
+// sawMemo returns the memo of what is known of a file now; empty: nothing.
+func (l *Local) sawMemo(path string) string {
+	sum, ok := l.sight(path)
+	if !ok {
+		return ""
+	}
+	text, err := json.Marshal(memo{Saw: map[string]string{path: hex.EncodeToString(sum[:])}})
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
