@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -29,22 +30,25 @@ type failure struct {
 	AfterMS int64             `json:"after_ms"`
 }
 
-// everywhere are the failures that do not depend on the vendor.
-var everywhere = map[string]failure{
-	"html":            {Status: 200, Headers: html, Body: page, Code: fault.ProviderProtocol},
-	"html 404":        {Status: 404, Headers: html, Body: page, Code: fault.ProviderProtocol},
-	"html 502":        {Status: 502, Headers: html, Body: page, Code: fault.ProviderOverloaded, Again: true},
-	"html 403":        {Status: 403, Headers: html, Body: page, Code: fault.ProviderAuth},
-	"json, no stream": {Status: 200, Headers: jsonType, Body: []byte(`{"ok": true}`), Code: fault.ProviderProtocol},
-	"redirect":        {Status: 302, Headers: map[string]string{"Location": "https://example.com/?k=" + Key}, Body: []byte(`""`), Code: fault.ProviderProtocol},
-	"empty 500":       {Status: 500, Body: []byte(`""`), Code: fault.ProviderOverloaded, Again: true},
-	"empty 503":       {Status: 503, Headers: map[string]string{"Retry-After": "7"}, Body: []byte(`""`), Code: fault.ProviderOverloaded, Again: true, AfterMS: 7000},
-	"date": {Status: 429, Headers: map[string]string{"Date": "Mon, 02 Jan 2006 15:04:05 GMT", "Retry-After": "Mon, 02 Jan 2006 15:04:35 GMT"},
-		Body: []byte(`""`), Code: fault.ProviderRateLimit, Again: true, AfterMS: 30000},
-	"bad retry-after": {Status: 429, Headers: map[string]string{"Retry-After": "soon"}, Body: []byte(`""`), Code: fault.ProviderRateLimit, Again: true},
-	"echoed key":      {Status: 401, Headers: jsonType, Body: []byte(`{"error":{"message":"wrong key ` + Key + `"}}`), Code: fault.ProviderAuth},
-	"a teapot":        {Status: 418, Body: []byte(`"short and stout"`), Code: fault.ProviderBadRequest},
-	"huge":            {Status: 400, Body: []byte(`"` + strings.Repeat("x", 1<<20) + `"`), Code: fault.ProviderBadRequest},
+// commonFailures returns the failures that do not depend on the vendor. It is no variable, because ramet with switches
+// links this package, and would make all of them at each start.
+func commonFailures() map[string]failure {
+	return map[string]failure{
+		"html":            {Status: 200, Headers: html, Body: page, Code: fault.ProviderProtocol},
+		"html 404":        {Status: 404, Headers: html, Body: page, Code: fault.ProviderProtocol},
+		"html 502":        {Status: 502, Headers: html, Body: page, Code: fault.ProviderOverloaded, Again: true},
+		"html 403":        {Status: 403, Headers: html, Body: page, Code: fault.ProviderAuth},
+		"json, no stream": {Status: 200, Headers: jsonType, Body: []byte(`{"ok": true}`), Code: fault.ProviderProtocol},
+		"redirect":        {Status: 302, Headers: map[string]string{"Location": "https://example.com/?k=" + Key}, Body: []byte(`""`), Code: fault.ProviderProtocol},
+		"empty 500":       {Status: 500, Body: []byte(`""`), Code: fault.ProviderOverloaded, Again: true},
+		"empty 503":       {Status: 503, Headers: map[string]string{"Retry-After": "7"}, Body: []byte(`""`), Code: fault.ProviderOverloaded, Again: true, AfterMS: 7000},
+		"date": {Status: 429, Headers: map[string]string{"Date": "Mon, 02 Jan 2006 15:04:05 GMT", "Retry-After": "Mon, 02 Jan 2006 15:04:35 GMT"},
+			Body: []byte(`""`), Code: fault.ProviderRateLimit, Again: true, AfterMS: 30000},
+		"bad retry-after": {Status: 429, Headers: map[string]string{"Retry-After": "soon"}, Body: []byte(`""`), Code: fault.ProviderRateLimit, Again: true},
+		"echoed key":      {Status: 401, Headers: jsonType, Body: []byte(`{"error":{"message":"wrong key ` + Key + `"}}`), Code: fault.ProviderAuth},
+		"a teapot":        {Status: 418, Body: []byte(`"short and stout"`), Code: fault.ProviderBadRequest},
+		"huge":            {Status: 400, Body: []byte(`"` + strings.Repeat("x", 1<<20) + `"`), Code: fault.ProviderBadRequest},
+	}
 }
 
 var (
@@ -61,9 +65,7 @@ func (s Suite) refused(t *testing.T) {
 			t.Errorf("errors.json has no %q", must)
 		}
 	}
-	for name, f := range everywhere {
-		all[name] = f
-	}
+	maps.Copy(all, commonFailures())
 	for name, f := range all {
 		t.Run(name, func(t *testing.T) {
 			p := s.server(t, func(w http.ResponseWriter, r *http.Request) {
