@@ -56,6 +56,11 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 	if err != nil {
 		dir = "." // the folder is gone; what needs it will say so
 	}
+	return runIn(ctx, dir, args, env, stdio)
+}
+
+// runIn runs one command line in a folder and returns the exit code.
+func runIn(ctx context.Context, dir string, args []string, env func(string) string, stdio Stdio) int {
 	return cli.Run(ctx, args, cli.Env{
 		Streams: cli.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 			Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err), Password: password(stdio)},

@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"ramet/internal/app"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
@@ -56,15 +58,31 @@ func (s *scene) reset() {
 
 func (s *scene) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(s.t.Context(), s.exe, args...)
-	cmd.Dir = s.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
+	cmd.Dir, cmd.Env = s.dir, s.env()
 	return cmd
+}
+
+func (s *scene) env() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir} }
+
+// looks reports whether a command only reads, so that tests need no process for it.
+func looks(args []string) bool {
+	words := strings.Join(args[:min(len(args), 2)], " ") + " "
+	return slices.ContainsFunc([]string{"log ", "ps ", "show ", "verify ", "server status ", "run events ", "run list ", "run replay ", "run show ", "run verify "},
+		func(verb string) bool { return strings.HasPrefix(words, verb) })
+}
+
+// runInside runs a command in this process.
+func runInside(dir string, env []string, args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	code := app.RunIn(context.Background(), dir, args, func(name string) string { return strings.TrimPrefix(setting(env, name+"="), name+"=") },
+		app.Stdio{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
+	return outcome{stdout: stdout.String(), stderr: stderr.String(), code: code}
 }
 
 // must runs a command that must succeed.
 func (s *scene) must(args ...string) string {
 	s.t.Helper()
-	out := outcomeOf(s.command(args...))
+	out := runInside(s.dir, s.env(), args...)
 	if out.code != 0 {
 		s.t.Fatalf("ramet %s: exit code %d\n%s%s", strings.Join(args, " "), out.code, out.stdout, out.stderr)
 	}

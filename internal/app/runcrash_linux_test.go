@@ -80,7 +80,9 @@ func (s *runScene) onceOrNotAtAll(verb, acknowledged, what string) {
 		if acknowledged != "" {
 			s.t.Fatalf("%s: run %s was acknowledged and is lost", what, name)
 		}
-		s.must(runVerbs[verb]...)
+		if again := outcomeOf(s.command(runVerbs[verb]...)); again.code != 0 {
+			s.t.Fatalf("%s, and once more: %s", what, again.stderr)
+		}
 	}
 	s.must("run", "verify", name)
 }

@@ -112,7 +112,12 @@ func (s *stage) wrapped(under []string, args ...string) *exec.Cmd {
 }
 
 // ramet runs a command to its end.
-func (s *stage) ramet(args ...string) outcome { return outcomeOf(s.command(args...)) }
+func (s *stage) ramet(args ...string) outcome {
+	if looks(args) {
+		return runInside(s.dir, environment(s.db), append([]string{"--db", s.db}, args...)...)
+	}
+	return outcomeOf(s.command(args...))
+}
 
 // must runs a command that must succeed.
 func (s *stage) must(t testing.TB, args ...string) string {
