@@ -35,13 +35,8 @@ func (w *world) start(args ...string) *exec.Cmd {
 func (c *clients) connect(agent string) {
 	c.t.Helper()
 	c.toolbox = connect(c.t, &mcp.CommandTransport{Command: c.start("mcp", "serve")})
-	c.editor = (&stage{dir: c.project}).editing(c.t, c.start("acp"))
-	if _, err := c.editor.Initialize(c.editor.ctx, acp.InitializeRequest{ProtocolVersion: acp.ProtocolVersionNumber}); err != nil {
-		c.t.Fatal(err)
-	}
-	if _, err := c.editor.LoadSession(c.editor.ctx, acp.LoadSessionRequest{SessionId: acp.SessionId(agent), Cwd: c.project, McpServers: []acp.McpServer{}}); err != nil {
-		c.t.Fatalf("%v\n%s", err, c.editor.stderr)
-	}
+	c.editor = edit(c.t, c.start("acp"))
+	c.editor.Load(acp.SessionId(agent), c.project)
 }
 
 // agree waits until every client says that agent 0 has a state.
@@ -151,9 +146,7 @@ func TestOneKernelManyClients(t *testing.T) {
 	if err := exec.Wait(); err != nil || !strings.Contains(said.String(), "exec is answered") {
 		t.Fatalf("exec: %v %s", err, said.String())
 	}
-	if why := c.editor.say(acp.SessionId(zero.UUID), "from the editor"); why != acp.StopReasonEndTurn {
-		t.Error(why)
-	}
+	c.editor.Say(acp.SessionId(zero.UUID), "from the editor", acp.StopReasonEndTurn)
 	if answer, refusal := c.toolbox.call("prompt", `{"agent": "0", "text": "from the client"}`); !strings.Contains(string(answer), "the client is answered") {
 		t.Errorf("%s %s", answer, refusal)
 	}
@@ -196,7 +189,7 @@ func TestOneKernelManyClients(t *testing.T) {
 	other.leave()
 	z.signal(syscall.SIGHUP)
 	z.ends()
-	c.editor.in.Close()
+	c.editor.In.Close()
 	c.toolbox.session.Close()
 	w.exe = own
 	if err := os.Rename(own+".old", own); err != nil {

@@ -16,30 +16,29 @@ import (
 func TestAProgramsChoicesInAnEditor(t *testing.T) {
 	t.Parallel()
 	s := driven(t)
-	e := s.edit(t)
-	one := e.begin("driver/fake")
-	e.say(one, "which")
-	inOrder(t, e.heard(one), "agent: mode wild, model small")
-	e.until(one, "commands: zap fake:compact")
-	again := testkit.Must(e.LoadSession(e.ctx, sdk.LoadSessionRequest{SessionId: one, Cwd: s.dir, McpServers: []sdk.McpServer{}}))(t)
-	raw := testkit.Must(json.Marshal(again))(t)
+	e := edit(t, s.command("acp"))
+	one := e.Begin(s.dir, "driver/fake")
+	e.Say(one, "which", sdk.StopReasonEndTurn)
+	e.InOrder(one, 0, "agent: mode wild, model small")
+	e.Until(one, "commands: zap fake:compact")
+	raw := testkit.Must(json.Marshal(e.Load(one, s.dir)))(t)
 	for _, want := range []string{`"fake:careful"`, `"driver/fake/big"`, `"currentModelId":"driver/fake"`} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("it does not offer %s: %s", want, raw)
 		}
 	}
-	if _, err := e.SetSessionMode(e.ctx, sdk.SetSessionModeRequest{SessionId: one, ModeId: "fake:careful"}); err != nil {
+	if _, err := e.SetSessionMode(e.Ctx, sdk.SetSessionModeRequest{SessionId: one, ModeId: "fake:careful"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := e.SetSessionMode(e.ctx, sdk.SetSessionModeRequest{SessionId: one, ModeId: "fake:loud"}); err == nil {
+	if _, err := e.SetSessionMode(e.Ctx, sdk.SetSessionModeRequest{SessionId: one, ModeId: "fake:loud"}); err == nil {
 		t.Error("a mode that it does not have")
 	}
-	e.use(one, "driver/fake/big")
-	if _, err := e.SetSessionConfigOption(e.ctx, sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{SessionId: one, ConfigId: "effort", Value: "high"}}); err != nil {
+	e.Use(one, "driver/fake/big")
+	if _, err := e.SetSessionConfigOption(e.Ctx, sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{SessionId: one, ConfigId: "effort", Value: "high"}}); err != nil {
 		t.Error(err)
 	}
-	e.say(one, "which")
-	e.until(one, "mode careful, model big, effort high")
-	e.say(one, "/zap that")
-	e.until(one, "/zap did that")
+	e.Say(one, "which", sdk.StopReasonEndTurn)
+	e.Until(one, "mode careful, model big, effort high")
+	e.Say(one, "/zap that", sdk.StopReasonEndTurn)
+	e.Until(one, "/zap did that")
 }
