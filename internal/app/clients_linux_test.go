@@ -13,6 +13,9 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	mcp "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/core/agent"
+	"ramet/internal/testkit"
 )
 
 // clients are a world and the clients of its kernel that have no screen.
@@ -137,9 +140,13 @@ func TestOneKernelManyClients(t *testing.T) {
 	c.agree("working")
 
 	// The machine sleeps for longer than a lease.
-	kernel := w.server().PID
+	kernel, ws := w.server().PID, w.openStore(t.Context())
 	syscall.Kill(kernel, syscall.SIGSTOP)
-	time.Sleep(1500 * time.Millisecond)
+	testkit.WaitUntil(t, "the lease of the stopped kernel expires", func() bool {
+		lease := testkit.Must(agent.Find(t.Context(), ws, "0"))(t).Lease
+		return lease.Owner != "" && !lease.Live(time.Now())
+	})
+	ws.Close()
 	syscall.Kill(kernel, syscall.SIGCONT)
 	c.agree("working")
 	open()

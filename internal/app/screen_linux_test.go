@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
+	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit"
 )
@@ -58,16 +59,22 @@ func TestASigkillInMidTurnLosesNothing(t *testing.T) {
 	w.ramet("verify")
 }
 
+// openStore opens the one workspace of the user's home.
+func (w *world) openStore(ctx context.Context) *store.Store {
+	w.t.Helper()
+	found, err := filepath.Glob(filepath.Join(w.home, "ramet", "workspaces", "*", "ramet.db"))
+	if err != nil || len(found) != 1 {
+		w.t.Fatalf("%v %v", found, err)
+	}
+	return testkit.Must(sqlite.Open(ctx, found[0], sqlite.Options{}))(w.t)
+}
+
 // kept waits until what was shown of a reply is on disk.
 func (w *world) kept(name, words string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), screenPatience)
 	defer cancel()
-	found, err := filepath.Glob(filepath.Join(w.home, "ramet", "workspaces", "*", "ramet.db"))
-	if err != nil || len(found) != 1 {
-		w.t.Fatalf("%v %v", found, err)
-	}
-	ws := testkit.Must(sqlite.Open(ctx, found[0], sqlite.Options{}))(w.t)
+	ws := w.openStore(ctx)
 	defer ws.Close()
 	a, err := agent.Find(ctx, ws, name)
 	for err == nil {
