@@ -55,18 +55,13 @@ func TestChangesInNestedRepositoriesAreListed(t *testing.T) {
 	if n, err := Find(b.past.store, before.Root, "nested/n.txt"); err != nil || n == nil {
 		t.Errorf("%v, %v", n, err)
 	}
-	err := List(b.past.store, before.Root, func(p string, n Node) error {
+	testkit.OK(t, List(b.past.store, before.Root, func(p string, n Node) error {
 		if p != "mine" && (p != "nested" || n.Kind != Repo) {
 			t.Errorf("%s %c", p, n.Kind)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 	// States stay whole when others are dropped.
 	testkit.Must(b.past.GC(t.Context(), []Named{{Root: before.Root, Pinned: true}}, PastLimits{}, false))(t)
-	if _, err := Diff(b.past.store, before.Root, after.Root); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(Diff(b.past.store, before.Root, after.Root))(t)
 }

@@ -56,9 +56,7 @@ func TestGCDropsWhatOnlyOldStatesName(t *testing.T) {
 	if taken := b.take(); taken.Step != 5 {
 		t.Errorf("%+v", taken)
 	}
-	if _, err := b.past.store.Get(t.Context(), chain.Sum([]byte("one"))); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(b.past.store.Get(t.Context(), chain.Sum([]byte("one"))))(t)
 	// What is young stays, and what is over the limit goes, the oldest first.
 	limits = PastLimits{Most: 1, Young: now.Add(-time.Hour)}
 	if s, err := b.past.GC(t.Context(), named, limits, false); err != nil || s.Objects != 0 {
@@ -107,7 +105,5 @@ func TestContentsAreLockedOnlyWhileTheyAreDropped(t *testing.T) {
 	if ok, err := other.TryLock(); err != nil || !ok {
 		t.Errorf("still locked: %v, %v", ok, err)
 	}
-	if err := other.Unlock(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, other.Unlock())
 }

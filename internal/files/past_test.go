@@ -499,9 +499,7 @@ func TestTheHomeFolderIsRefused(t *testing.T) {
 		}
 	}
 	testkit.OK(t, os.Mkdir(filepath.Join(home, "project"), 0o700))
-	if _, err := p.Folder(filepath.Join(home, "project")); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(p.Folder(filepath.Join(home, "project")))(t)
 }
 
 func TestNothingIsReadOrWrittenThroughLinks(t *testing.T) {
@@ -604,10 +602,8 @@ func TestWhatAToolOverwritesIsKeptBefore(t *testing.T) {
 func TestOwnFilesAreHiddenByTheirRealNames(t *testing.T) {
 	top := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	in := func(name string) string { return filepath.Join(top, name) }
-	for _, err := range []error{os.MkdirAll(in("real/there"), 0o755), os.Symlink("real", in("link")), os.WriteFile(in("elsewhere"), nil, 0o644),
-		os.Symlink(in("elsewhere"), in("real/db")), os.WriteFile(in("real/db-shm"), nil, 0o644), os.Symlink("nowhere", in("real/broken"))} {
-		testkit.OK(t, err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(in("real/there"), 0o755), os.Symlink("real", in("link")), os.WriteFile(in("elsewhere"), nil, 0o644),
+		os.Symlink(in("elsewhere"), in("real/db")), os.WriteFile(in("real/db-shm"), nil, 0o644), os.Symlink("nowhere", in("real/broken"))))
 	p := OpenPast(PastOptions{Dir: in("link/there") + "/", Hide: []string{in("link/db"), in("link/db-shm"), in("link/db-wal"), in("link/broken"), in("link")}})
 	want := []string{in("real/there"), in("elsewhere"), in("real/db-shm"), in("real/db-wal"), in("link/broken"), in("real")}
 	if got := p.hidden(); !slices.Equal(got, want) {

@@ -68,9 +68,7 @@ func TestWhatADeadKernelLeftIsClosed(t *testing.T) {
 	if err != nil || len(box) != 1 || box[0].From != id.Kernel || box[0].About != left.ID {
 		t.Errorf("%+v %v", box, err)
 	}
-	if err := b.kernel.Recover(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, b.kernel.Recover(t.Context()))
 	b.expect(left.ID, want...) // once
 	if outcome, err := b.exec(left.ID, "go on"); err != nil || outcome.Text != "I go on" {
 		t.Errorf("%+v %v", outcome, err)

@@ -98,9 +98,7 @@ func TestAForkOfAnIdleAgentHoldsTheBarrier(t *testing.T) {
 		if err := <-forked; err != nil {
 			t.Error(err)
 		}
-		if _, err := turn.Wait(); err != nil {
-			t.Error(err)
-		}
+		testkit.Must(turn.Wait())(t)
 	})
 }
 

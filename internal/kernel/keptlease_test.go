@@ -32,9 +32,7 @@ func TestAKeptAgentHasAnOwner(t *testing.T) {
 	if _, err := b.exec(own.ID, "work"); err != nil || !holds() {
 		t.Errorf("a turn took its owner away: %v", err)
 	}
-	if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: own.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, ""); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(b.kernel.Fork(t.Context(), registry.Fork{Parent: own.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, ""))(t)
 	if _, err := b.store.Acquire(t.Context(), own.ID, "another", b.kernel.Lease); !fault.Is(err, fault.Leased) {
 		t.Error(err)
 	}

@@ -69,9 +69,7 @@ func TestAKeyLetsAWokenTurnBegin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, stored := needy(t)
-			if err := come(b, stored); err != nil {
-				t.Error(err)
-			}
+			testkit.OK(t, come(b, stored))
 			if n := b.answered(t); n != 1 {
 				t.Errorf("it answered %d times:\n%s", n, strings.Join(b.history(b.zero.ID), "\n"))
 			}

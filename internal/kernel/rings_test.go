@@ -40,9 +40,7 @@ func TestOneLetterTellsOfASubtreeThatOthersKilled(t *testing.T) {
 	if got := b.letters(b.zero.ID); len(got) != 1 || !strings.Contains(got[0], "was killed: enough") {
 		t.Errorf("letters %q", got)
 	}
-	if _, err := k.Interrupt(t.Context(), Stop{Agent: b.zero.ID}); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(k.Interrupt(t.Context(), Stop{Agent: b.zero.ID}))(t)
 	if _, err := turn.Wait(); !fault.Is(err, fault.Cancelled) {
 		t.Errorf("%v", err)
 	}

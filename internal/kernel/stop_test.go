@@ -82,9 +82,7 @@ func TestAPromptCanBeTakenBack(t *testing.T) {
 		t.Errorf("it was said: %+v %v", o, err)
 	}
 	// One that is on its way is refused when it comes.
-	if _, err := b.kernel.Interrupt(t.Context(), Stop{Agent: b.zero.ID, Ticket: "c"}); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(b.kernel.Interrupt(t.Context(), Stop{Agent: b.zero.ID, Ticket: "c"}))(t)
 	if o, err := first.Wait(); !fault.Is(err, fault.Cancelled) || !o.Began {
 		t.Errorf("it was not said: %+v %v", o, err)
 	}

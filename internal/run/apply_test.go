@@ -329,9 +329,7 @@ func TestAForkGoesOnFromItsParentUnderItsOwnName(t *testing.T) {
 func TestTheZeroSnapshotTakesEventsToo(t *testing.T) {
 	d := runtest.Draft(1, run.SectionStateChanged, runtest.Examples()[run.SectionStateChanged])
 	s := run.Snapshot{RunID: runtest.RunID, RunState: run.Created, EventCount: 1}
-	if _, err := runtest.Apply(s, d.Link("")); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(runtest.Apply(s, d.Link("")))(t)
 	if _, err := runtest.Apply(run.Snapshot{}, d.Link("")); err == nil {
 		t.Error("the run of no name takes events")
 	}

@@ -107,9 +107,7 @@ func TestWithoutAForgeThereAreFiles(t *testing.T) {
 	if len(s.forge.Heard()) > 0 {
 		t.Errorf("%q", s.forge.Heard())
 	}
-	if _, err := os.Stat(filepath.Join(s.w.Site.Dir, "artifacts/pr/README")); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(os.Stat(filepath.Join(s.w.Site.Dir, "artifacts/pr/README")))(t)
 }
 
 func TestWhatIsMissingIsMadeAgain(t *testing.T) {

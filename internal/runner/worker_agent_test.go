@@ -539,9 +539,7 @@ func TestABrokenBuiltinIsAFailure(t *testing.T) {
 		return err
 	}
 	s.fails(uses("break"), fault.Failed, "oh")
-	if err := uses("make", Output{Path: "a"}); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, uses("make", Output{Path: "a"}))
 	_, err := s.do(s.item(""))
 	s.fails(err, fault.InvalidRecipe, "nothing to do")
 	s.crew.Builtin = nil
@@ -591,9 +589,7 @@ func TestTheNextHostSweepsUp(t *testing.T) {
 	if _, err := os.Stat(s.crew.home); err != nil {
 		t.Error("that of a living host is gone")
 	}
-	if err := next.Stop(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, next.Stop())
 	if left, _ := filepath.Glob(filepath.Join(s.dir, prefix+"*")); len(left) != 1 {
 		t.Errorf("%v", left)
 	}
@@ -618,9 +614,7 @@ func TestAHostUsesNoFolderOfAnotherAccount(t *testing.T) {
 	if err := durable.CheckPrivate(next.home); err != nil || filepath.Dir(next.home) != s.dir {
 		t.Error(next.home, err)
 	}
-	if err := next.Stop(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, next.Stop())
 	for _, path := range kept {
 		if _, err := os.Lstat(path); err != nil {
 			t.Error(err)
@@ -697,9 +691,7 @@ func TestAFolderOfAnswers(t *testing.T) {
 		}
 	}
 	get("")
-	if err := c.Drop(key); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, c.Drop(key))
 	for _, text := range []string{"one", "another"} {
 		testkit.OK(t, c.Put(key, []byte(text)))
 		get(text)

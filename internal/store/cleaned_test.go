@@ -14,18 +14,11 @@ import (
 	"ramet/internal/testkit"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // A vendor accepts a part back only with the signature it gave for exactly these bytes: a part
 // that is stored as it came keeps it, one that had to be changed loses it.
 func TestSignaturesAreKeptUnlessTheSignedPartChanged(t *testing.T) {
 	s := openCleaned(t)
-	zero := must(s.Zero(t.Context())).ID
+	zero := testkit.Must(s.Zero(t.Context()))(t).ID
 	for name, c := range map[string]struct {
 		part history.Part
 		kept bool
@@ -40,7 +33,7 @@ func TestSignaturesAreKeptUnlessTheSignedPartChanged(t *testing.T) {
 		"no opaque":         {history.Part{Type: history.Text, Text: "plain", Signature: "sig"}, true},
 	} {
 		draft := history.Draft{Kind: history.Assistant, Parts: []history.Part{c.part}}
-		got := must(must(s.Append(t.Context(), zero, agent.Passing(), draft))[0].Parts())[0]
+		got := testkit.Must(testkit.Must(s.Append(t.Context(), zero, agent.Passing(), draft))(t)[0].Parts())(t)[0]
 		want := history.Part{}
 		if c.kept {
 			want = c.part
@@ -58,20 +51,20 @@ func TestSignaturesAreKeptUnlessTheSignedPartChanged(t *testing.T) {
 func TestNoVerbStoresACredential(t *testing.T) {
 	s := openCleaned(t)
 	ctx := t.Context()
-	zero := must(s.Zero(ctx)).ID
+	zero := testkit.Must(s.Zero(ctx))(t).ID
 	child := registry.Child{ID: id.NewAgent(), Name: "hunter2"}
 	if _, err := s.Fork(ctx, registry.Fork{Parent: zero, Children: []registry.Child{child}}); err == nil {
 		t.Error("a child is named by a key")
 	}
 	child.Name = "ada"
-	child.Entries = []history.Draft{must(history.Say(history.User, "hunter2"))}
-	must(s.Fork(ctx, registry.Fork{Parent: zero, Children: []registry.Child{child}, Entries: []history.Draft{must(history.Say(history.User, "hunter2"))}}))
+	child.Entries = []history.Draft{testkit.Must(history.Say(history.User, "hunter2"))(t)}
+	testkit.Must(s.Fork(ctx, registry.Fork{Parent: zero, Children: []registry.Child{child}, Entries: []history.Draft{testkit.Must(history.Say(history.User, "hunter2"))(t)}}))(t)
 	if _, err := s.Rename(ctx, child.ID, agent.Passing(), "hunter2"); err == nil {
 		t.Error("an agent is renamed to a key")
 	}
-	must(s.Send(ctx, registry.Send{From: child.ID, To: zero, Body: "it is hunter2"}))
-	must(s.Append(ctx, zero, agent.Passing(), history.Draft{Kind: history.Mark, Meta: history.Meta{Label: "hunter2"}}))
-	must(s.Kill(ctx, registry.Kill{Agent: child.ID, Reason: "hunter2"}))
+	testkit.Must(s.Send(ctx, registry.Send{From: child.ID, To: zero, Body: "it is hunter2"}))(t)
+	testkit.Must(s.Append(ctx, zero, agent.Passing(), history.Draft{Kind: history.Mark, Meta: history.Meta{Label: "hunter2"}}))(t)
+	testkit.Must(s.Kill(ctx, registry.Kill{Agent: child.ID, Reason: "hunter2"}))(t)
 	stored := 0
 	for _, a := range []id.Agent{zero, child.ID} {
 		for e, err := range s.QueryRange(ctx, history.Range{Agent: a, End: history.NoLimit}, history.Selection{}) {
@@ -90,7 +83,7 @@ func TestNoVerbStoresACredential(t *testing.T) {
 func openCleaned(t *testing.T) *store.Cleaned {
 	t.Helper()
 	dir := t.TempDir()
-	opened := must(sqlite.Open(t.Context(), filepath.Join(dir, "ramet.db"), sqlite.Options{Cwd: dir}))
+	opened := testkit.Must(sqlite.Open(t.Context(), filepath.Join(dir, "ramet.db"), sqlite.Options{Cwd: dir}))(t)
 	s := store.Clean(opened, func(text string) string { return strings.ReplaceAll(text, "hunter2", "[KEY]") })
 	t.Cleanup(func() { s.Close() })
 	return s

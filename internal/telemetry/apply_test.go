@@ -5,18 +5,19 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func TestApply(t *testing.T) {
 	record := func(pairs ...string) Record {
-		r := must(ParseNew([]byte(with(pairs...)))).Record
+		r := testkit.Must(ParseNew([]byte(with(pairs...))))(t).Record
 		r.CreatedAt, r.UpdatedAt = noon, noon
 		return r
 	}
 	apply := func(r Record, body string) (Record, error) {
-		return Apply(r, must(ParsePatch([]byte(body))), noon.Add(time.Second))
+		return Apply(r, testkit.Must(ParsePatch([]byte(body)))(t), noon.Add(time.Second))
 	}
 	r, err := apply(record(), `{"status": "failed"}`)
 	if err != nil || r.Status != Failure || !r.UpdatedAt.Equal(noon.Add(time.Second)) || !r.CreatedAt.Equal(noon) {
@@ -45,7 +46,7 @@ func TestApply(t *testing.T) {
 		t.Error(r, err)
 	}
 	// A clock that goes back does not take updated_at with it.
-	r, err = Apply(record(), must(ParsePatch([]byte(`{"host": "h"}`))), noon.Add(-time.Hour))
+	r, err = Apply(record(), testkit.Must(ParsePatch([]byte(`{"host": "h"}`)))(t), noon.Add(-time.Hour))
 	if err != nil || !r.UpdatedAt.Equal(noon) {
 		t.Error(r.UpdatedAt, err)
 	}

@@ -254,7 +254,7 @@ func TestBatches(t *testing.T) {
 	if err != nil || len(items) != 3 {
 		t.Fatal(items, err)
 	}
-	if items[0].Err != nil || items[0].EventID != someID || items[0].New.BodyHash != must(ParseNew([]byte(with()))).BodyHash {
+	if items[0].Err != nil || items[0].EventID != someID || items[0].New.BodyHash != testkit.Must(ParseNew([]byte(with())))(t).BodyHash {
 		t.Errorf("%+v", items[0])
 	}
 	if d := Details(items[1].Err); len(d) != 1 || d[0].Pointer != "/runs/1/status" || items[1].EventID != someID || !fault.Is(items[1].Err, fault.InvalidField) {
@@ -272,13 +272,6 @@ func TestBatches(t *testing.T) {
 	if items, err := ParseBatch([]byte(` {"runs":[]} `)); err != nil || len(items) != 0 {
 		t.Error(items, err)
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 // What is accepted is kept the same by being formatted and parsed again.
@@ -311,7 +304,7 @@ func FuzzParsePatch(f *testing.F) {
 	for _, seed := range []string{`{"status":"failed"}`, `{"end_time":null}`, `{"metrics_json":"{}"}`, `{"run_id":"x"}`, `{"duration_ms":1e3}`} {
 		f.Add([]byte(seed))
 	}
-	base := must(ParseNew([]byte(with()))).Record
+	base := testkit.Must(ParseNew([]byte(with())))(f).Record
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p, err := ParsePatch(body)
 		if err != nil {

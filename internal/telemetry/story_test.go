@@ -146,9 +146,7 @@ func TestAStoryOfFourLaunches(t *testing.T) {
 	if got := s.tree(); got != drawn {
 		t.Errorf("got\n%s\nwant\n%s", got, drawn)
 	}
-	if err := bound(events, s); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, bound(events, s))
 	if f.Launch() != "r1-l4" {
 		t.Errorf("launch %s", f.Launch())
 	}
@@ -237,9 +235,7 @@ func TestAProcessThatStopsLeavesNoLaunchRunning(t *testing.T) {
 	}
 	s, f := follows(t, events[:6])
 	testkit.OK(t, s.take(f.Stop("INTERRUPTED", "stopped by a signal", epoch.Add(time.Second))...))
-	if err := s.check(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, s.check())
 	r := s.records[s.runIDs["r1"]]
 	same(t, "launch", fmt.Sprint(r.Status, " ", *r.DurationMS, " ", r.ErrorSummary), "cancelled 900 INTERRUPTED: stopped by a signal")
 	// Another process goes on without a sign in the log: its end counts.

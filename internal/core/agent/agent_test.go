@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestNamesFollowTheRule(t *testing.T) {
@@ -29,9 +30,7 @@ func TestNamesFollowTheRule(t *testing.T) {
 }
 
 func TestTheDeadAreRefusedWithTimeAndReason(t *testing.T) {
-	if err := NeedLiving(Agent{Status: Running}); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, NeedLiving(Agent{Status: Running}))
 	err := NeedLiving(Agent{ID: "abcdefghijklmnopqrstuv", Parent: "p", Status: Dead, EndReason: "done",
 		EndedAt: time.Date(2026, 5, 1, 12, 0, 0, 0, time.FixedZone("x", 3600))})
 	if !fault.Is(err, fault.DeadAgent) || !strings.Contains(err.Error(), "agent abcdefgh is dead since 2026-05-01T11:00:00Z (done)") {

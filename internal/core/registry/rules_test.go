@@ -8,6 +8,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 func TestForksThatCannotBeCarriedOutAreRefused(t *testing.T) {
@@ -55,9 +56,7 @@ func TestAnAccountIsCheckedAgainstItsHistory(t *testing.T) {
 	if a := d.agents[0]; a.Spent != want.Spent || a.Budget != want.Budget {
 		t.Errorf("%+v %+v, want %+v %+v", a.Spent, a.Budget, want.Spent, want.Budget)
 	}
-	if _, err := d.audit(nil); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(d.audit(nil))(t)
 	for what, harm := range map[string]func(*agent.Agent){
 		"fewer tokens":      func(a *agent.Agent) { a.Spent.Tokens-- },
 		"less money":        func(a *agent.Agent) { a.Spent.Cost = 0 },

@@ -191,9 +191,7 @@ func TestTrustBelongsToTheRealFolder(t *testing.T) {
 	if _, err := s.Review(); !fault.Is(err, fault.NotFound) {
 		t.Errorf("gone: %v", err)
 	}
-	if err := s.Revoke(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, s.Revoke(t.Context()))
 }
 
 func TestADoubtfulRecordIsRefused(t *testing.T) {

@@ -199,12 +199,8 @@ func TestNothingThatAWorkerLeavesIsRun(t *testing.T) {
 	if d, err := Diff(t.Context(), tree, "a.txt", "up"); err != nil || strings.Contains(string(d), "+changed\n") || strings.Contains(string(d), " b/up") || !strings.Contains(string(d), ".gitattributes") {
 		t.Errorf("%s, %v", d, err)
 	}
-	if _, err := Commit(t.Context(), tree, "x", time.Unix(1, 0)); err != nil {
-		t.Error(err)
-	}
-	if err := Reset(t.Context(), tree, base); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(Commit(t.Context(), tree, "x", time.Unix(1, 0)))(t)
+	testkit.OK(t, Reset(t.Context(), tree, base))
 	g.expect(tree.Dir, "b/ü x.txt", "b\n")
 	g.expect(g.dir, "b/ü x.txt", "b\n")
 	g.absent(ran)

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -26,24 +27,16 @@ func TestASharedCheckoutIsWhatGitMakes(t *testing.T) {
 	g.file(g.dir, "folder/in", "as committed\n")
 	g.file(g.dir, "moved", "as committed\n")
 	g.file(g.dir, "a \xff\n name", "odd\n")
-	for _, err := range []error{
-		os.Chmod(filepath.Join(g.dir, "run.sh"), 0o755),
-		os.Symlink("a.txt", filepath.Join(g.dir, "link")),
-	} {
-		testkit.OK(t, err)
-	}
+	testkit.OK(t, errors.Join(os.Chmod(filepath.Join(g.dir, "run.sh"), 0o755),
+		os.Symlink("a.txt", filepath.Join(g.dir, "link"))))
 	g.save(g.dir, "all kinds")
 	g.file(g.dir, "touched", "changed\n")
 	g.file(g.dir, "staged", "changed\n")
 	g.git(g.dir, "add", "staged")
 	g.file(g.dir, "new", "untracked\n")
-	for _, err := range []error{
-		os.Remove(filepath.Join(g.dir, "gone")),
+	testkit.OK(t, errors.Join(os.Remove(filepath.Join(g.dir, "gone")),
 		os.RemoveAll(filepath.Join(g.dir, "folder")),
-		os.Symlink("sub", filepath.Join(g.dir, "folder")),
-	} {
-		testkit.OK(t, err)
-	}
+		os.Symlink("sub", filepath.Join(g.dir, "folder"))))
 
 	g.k.Clone = func(*os.Root, string, fs.FileMode, *os.File) error { return files.ErrCannotClone }
 	plain := g.make("plain")

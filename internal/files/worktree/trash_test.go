@@ -12,10 +12,7 @@ import (
 
 func readFile(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Error(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(path...)))(t)
 	return string(text)
 }
 

@@ -301,9 +301,7 @@ func TestAFailureLeavesNoTrace(t *testing.T) {
 	tree := g.make("ada")
 	g.file(tree.Dir, "x", "x")
 	g.git(tree.Dir, "add", "x")
-	if err := g.k.Unmake(ctx, g.dir, tree); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, g.k.Unmake(ctx, g.dir, tree))
 	if now := g.look(); now != before {
 		t.Errorf("changed:\n%s\n\n%s", before, now)
 	}

@@ -332,9 +332,7 @@ func TestAPatrolMovesWhatStaysBad(t *testing.T) {
 	if err != nil || len(moved) != 3 {
 		t.Errorf("%v %v", moved, err)
 	}
-	if _, err := os.Lstat(filepath.Join(y.dir, "good/.git/HEAD")); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(os.Lstat(filepath.Join(y.dir, "good/.git/HEAD")))(t)
 }
 
 // Looks remember folders; a change in the same tick of the clock is seen all the same.

@@ -46,9 +46,7 @@ func TestTheTablesAreCatwalks(t *testing.T) {
 	if got, err := os.ReadFile("models.json"); err != nil || string(got) != want {
 		t.Errorf("models.json differs from catwalk (%v): go test ./internal/model/catalog -update", err)
 	}
-	if _, err := ParseUpdate([]byte(want)); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(ParseUpdate([]byte(want)))(t)
 }
 
 // convert puts catwalk's prices right. Its "in cached" is the price of writing

@@ -312,9 +312,7 @@ func TestLockOutlivesTheAcceptor(t *testing.T) {
 	if _, err := s.Hold(); !fault.Is(err, fault.Locked) {
 		t.Errorf("a second kernel with a lock of its own: %v", err)
 	}
-	if err := l.restore(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, l.restore())
 	modes(t, s.folder.path, map[string]os.FileMode{".": 0o700 | os.ModeDir, "kernel.lock": 0o600 | os.ModeSticky,
 		"kernel.sock": 0o600 | os.ModeSocket, "kernels": 0o600})
 	l.Acceptor().Close()

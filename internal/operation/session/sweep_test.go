@@ -66,9 +66,7 @@ func TestCachesGoWhole(t *testing.T) {
 			t.Errorf("plan %t: %+v, %v", plan, got, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(used, "x")); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(os.Stat(filepath.Join(used, "x")))(t)
 }
 
 // What a message shows in part lies in a file; whoever redacts the message has that file removed

@@ -79,9 +79,7 @@ func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
 			kernels(w)
 			zero := found(t, w, "0")
 			testkit.Must(w.Store.Acquire(t.Context(), zero.ID, deadOwner(t, w), time.Hour))(t)
-			if err := verb(w, found(t, w, "0")); err != nil {
-				t.Error(err)
-			}
+			testkit.OK(t, verb(w, found(t, w, "0")))
 		})
 	}
 	broken, wrong := open(t, nil), errors.New("no kernel starts")

@@ -165,15 +165,9 @@ func TestATurnWaitsForAnotherKernel(t *testing.T) {
 	}
 	first := stall()
 	// What a person decides, sends and forks meanwhile is written beside it.
-	if err := w.Models().SetEffort(ctx, a, "high"); err != nil {
-		t.Error(err)
-	}
-	if _, err := w.Mail().Send(ctx, Letter{From: &a, To: found(t, w, "0"), Body: "hello"}); err != nil {
-		t.Error(err)
-	}
-	if _, err := w.Agents().Fork(ctx, Fork{Parent: found(t, w, "ada"), Name: "kid"}); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, w.Models().SetEffort(ctx, a, "high"))
+	testkit.Must(w.Mail().Send(ctx, Letter{From: &a, To: found(t, w, "0"), Body: "hello"}))(t)
+	testkit.Must(w.Agents().Fork(ctx, Fork{Parent: found(t, w, "ada"), Name: "kid"}))(t)
 	waits, enough := w.Kernel.Events.Subscribe(ctx)
 	defer enough()
 	done := make(chan error, 1)

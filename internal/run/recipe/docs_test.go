@@ -17,7 +17,5 @@ func TestTheRecipeInTheDocumentationIsOne(t *testing.T) {
 	if !found {
 		t.Fatal("there is none")
 	}
-	if _, err := recipe.Parse([]byte(text)); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(recipe.Parse([]byte(text)))(t)
 }

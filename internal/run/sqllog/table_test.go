@@ -41,15 +41,11 @@ func TestWhoLostTheRunWritesNoMore(t *testing.T) {
 			t.Errorf("append on a lost connection: %v", err)
 		}
 	}
-	if _, err := second.Append(t.Context(), runtest.LogDraft(2)); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(second.Append(t.Context(), runtest.LogDraft(2)))(t)
 	if err := w.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	if _, err := second.Append(t.Context(), runtest.LogDraft(3)); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(second.Append(t.Context(), runtest.LogDraft(3)))(t)
 	if got := runtest.ExportLog(t, second); !bytes.Equal(got, runtest.LogLines(runtest.LogDraft(0), runtest.LogDraft(2), runtest.LogDraft(3))) {
 		t.Errorf("got %s", got)
 	}

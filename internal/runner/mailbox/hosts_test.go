@@ -52,9 +52,7 @@ func TestHostsAreAliveByTheClockOfTheDatabase(t *testing.T) {
 		t.Error(hosts)
 	}
 	leave()
-	if err := within(t, ended); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, within(t, ended))
 	listed(t, c, 0)
 }
 
@@ -93,7 +91,5 @@ func TestABeatOutlivesItsConnections(t *testing.T) {
 	for !look().After(last) {
 	}
 	leave()
-	if err := within(t, ended); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, within(t, ended))
 }

@@ -41,18 +41,14 @@ func TestAWorkerReachesTheDesk(t *testing.T) {
 		t.Errorf("the desk was asked %d times for one content", n)
 	}
 	r := runner.Report{ID: "x", Type: run.LLMCallStarted, Payload: []byte("{\"a\":1}"), Evidence: &runner.Blob{Path: "evidence/x.json", Data: []byte{0, 1, 255}}}
-	if err := worker.Report(ctx, item, r); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, worker.Report(ctx, item, r))
 	if len(d.told) != 1 || !reflect.DeepEqual(d.told[0], r) {
 		t.Errorf("told %+v", d.told)
 	}
 	result := runner.Result{Files: []runner.Blob{{Path: "a", Data: []byte("A")}, {Path: "same", Data: []byte("A")}, {Path: "empty", Data: []byte{}}},
 		Issues: []runner.Issue{{Gate: "g", Severity: runner.Warn, Code: "C", Message: "m"}}, PR: "p"}
 	failure := &runner.Failure{Code: "X", Message: "why", Retryable: true}
-	if err := worker.Deliver(ctx, item, result, failure); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, worker.Deliver(ctx, item, result, failure))
 	if got := d.given[item]; !reflect.DeepEqual(got, result) || !reflect.DeepEqual(d.failed[item], failure) {
 		t.Errorf("given %+v, %+v", got, d.failed[item])
 	}
@@ -137,9 +133,7 @@ func TestNothingIsLostOrDoneTwiceWithConnections(t *testing.T) {
 	}
 	toBoss.Cut() // all at once
 	toWorker.Cut()
-	if _, err := worker.Claim(t.Context(), item, "h"); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(worker.Claim(t.Context(), item, "h"))(t)
 }
 
 // cuts lose each of some messages, and then the answer to the next such message.

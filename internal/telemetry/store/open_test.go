@@ -138,7 +138,5 @@ func TestLostConnection(t *testing.T) {
 			t.Error(r.Err)
 		}
 	}
-	if _, err := s.Patch(t.Context(), eventID(1), parsePatch(t, `{"host": "h"}`)); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(s.Patch(t.Context(), eventID(1), parsePatch(t, `{"host": "h"}`)))(t)
 }

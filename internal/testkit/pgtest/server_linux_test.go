@@ -104,9 +104,7 @@ func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	if !strings.Contains(s.log.String(), "absent") {
 		t.Errorf("the end of the log is %q", s.log)
 	}
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, s.Stop())
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("folder %s is left: %v", dir, err)
 	}
@@ -122,9 +120,7 @@ func TestAFolderTheServerCannotReachIsNotUsed(t *testing.T) {
 	if err := usable("/"+strings.Repeat("x", 90), nil); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("long path: %v", err)
 	}
-	if err := usable("/", other); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, usable("/", other))
 }
 
 func TestTheServerDiesWithAKilledProcess(t *testing.T) {

@@ -141,10 +141,3 @@ func wantFault(tb testing.TB, err error, code fault.Code, words ...string) {
 		}
 	}
 }
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}

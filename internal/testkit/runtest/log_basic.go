@@ -44,7 +44,7 @@ func roundTrip(t *testing.T, fresh FreshLog) {
 			prev = e.Hash
 		}
 	}
-	for _, l := range []run.Log{w, must(p.Open())} {
+	for _, l := range []run.Log{w, testkit.Must(p.Open())(t)} {
 		n := int64(0)
 		for e, err := range l.Events(t.Context(), 0) {
 			testkit.OK(t, err)
@@ -66,7 +66,7 @@ func fromNumber(t *testing.T, fresh FreshLog) {
 	p := fresh(t)
 	w := writer(t, p)
 	testkit.Must(w.Append(t.Context(), LogDrafts(0, 10)...))(t)
-	r := must(p.Open())
+	r := testkit.Must(p.Open())(t)
 	defer r.Close()
 	for _, l := range []run.Log{w, r} {
 		for after := int64(0); after <= 10; after++ {
@@ -97,10 +97,10 @@ func fromNumber(t *testing.T, fresh FreshLog) {
 func last(t *testing.T, fresh FreshLog) {
 	p := fresh(t)
 	w := writer(t, p)
-	r := must(p.Open())
+	r := testkit.Must(p.Open())(t)
 	defer r.Close()
 	for i := range 5 {
-		want := must(w.Append(t.Context(), LogDraft(i)))[0]
+		want := testkit.Must(w.Append(t.Context(), LogDraft(i)))(t)[0]
 		for _, l := range []run.Log{w, r} {
 			e, ok, err := l.Last(t.Context())
 			if err != nil || !ok || e.Hash != want.Hash || !bytes.Equal(e.Raw, want.Line()) {
@@ -117,7 +117,7 @@ func reopen(t *testing.T, fresh FreshLog) {
 		testkit.Must(w.Append(t.Context(), LogDrafts(3*i, 3*i+3)...))(t)
 		testkit.OK(t, w.Close())
 	}
-	r := must(p.Open())
+	r := testkit.Must(p.Open())(t)
 	defer r.Close()
 	if got := ExportLog(t, r); !bytes.Equal(got, LogLines(LogDrafts(0, 12)...)) {
 		t.Errorf("got %s", got)
@@ -151,7 +151,7 @@ func cancelledLogtest(t *testing.T, fresh FreshLog) {
 	if _, ok, err := w.Last(t.Context()); ok || err != nil {
 		t.Errorf("something was written: %v", err)
 	}
-	must(w.Append(t.Context(), LogDrafts(0, 5)...))
+	testkit.Must(w.Append(t.Context(), LogDrafts(0, 5)...))(t)
 	n := 0
 	for _, err := range w.Events(ctx, 0) {
 		n++
@@ -165,7 +165,7 @@ func cancelledLogtest(t *testing.T, fresh FreshLog) {
 func refused(t *testing.T, fresh FreshLog) {
 	p := fresh(t)
 	w := writer(t, p)
-	must(w.Append(t.Context(), LogDrafts(0, 3)...))
+	testkit.Must(w.Append(t.Context(), LogDrafts(0, 3)...))(t)
 	foreign, noID, payload, field, tokens := LogDraft(4), LogDraft(4), LogDraft(4), LogDraft(4), LogDraft(4)
 	foreign.RunID = "another"
 	noID.ID = "4"
@@ -191,7 +191,7 @@ func refused(t *testing.T, fresh FreshLog) {
 		_, err := w.Append(t.Context(), c.drafts...)
 		wantFault(t, err, c.code, c.word)
 	}
-	must(w.Append(t.Context(), LogDrafts(3, 6)...)) // what was refused left nothing behind
+	testkit.Must(w.Append(t.Context(), LogDrafts(3, 6)...))(t) // what was refused left nothing behind
 	if got := ExportLog(t, w); !bytes.Equal(got, LogLines(LogDrafts(0, 6)...)) {
 		t.Errorf("got %s", got)
 	}
@@ -201,10 +201,10 @@ func large(t *testing.T, fresh FreshLog) {
 	p := fresh(t)
 	w := writer(t, p)
 	drafts := []run.Draft{LogDraft(0), LongLog(1, 1<<20), LogDraft(2), LongLog(3, 3<<20), LongLog(4, 1<<20)}
-	must(w.Append(t.Context(), drafts[:2]...))
-	must(w.Append(t.Context(), drafts[2:]...))
+	testkit.Must(w.Append(t.Context(), drafts[:2]...))(t)
+	testkit.Must(w.Append(t.Context(), drafts[2:]...))(t)
 	w.Close()
-	r := must(p.Open())
+	r := testkit.Must(p.Open())(t)
 	defer r.Close()
 	if got := ExportLog(t, r); !bytes.Equal(got, LogLines(drafts...)) {
 		t.Errorf("%d bytes came back differently", len(got))
@@ -212,14 +212,14 @@ func large(t *testing.T, fresh FreshLog) {
 	if e, _, err := r.Last(t.Context()); err != nil || len(e.Raw) < 1<<20-500 {
 		t.Errorf("last: %d bytes, %v", len(e.Raw), err)
 	}
-	must(writer(t, p).Append(t.Context(), LogDraft(5)))
+	testkit.Must(writer(t, p).Append(t.Context(), LogDraft(5)))(t)
 }
 
 func unknownTypes(t *testing.T, fresh FreshLog) {
 	w := writer(t, fresh(t))
 	d := LogDraft(1)
 	d.Type, d.Payload = "INVENTED_LATER", []byte(`{"anything":[1,null,{"deep":"\u0001é"}]}`)
-	must(w.Append(t.Context(), LogDraft(0), d))
+	testkit.Must(w.Append(t.Context(), LogDraft(0), d))(t)
 	for e, err := range w.Events(t.Context(), 1) {
 		if err != nil || e.Type != d.Type || !bytes.Equal(e.Payload, d.Payload) {
 			t.Errorf("%v %+v", err, e)
@@ -234,13 +234,13 @@ func forked(t *testing.T, fresh FreshLog) {
 	d := LogDraft(0)
 	d.Type = run.RunForked
 	d.Payload = fmt.Appendf(nil, `{"event_count":10,"event_hash":"%s","event_id":"%s","parent_run_id":"parent"}`, parent.Hash, parent.ID)
-	e := must(w.Append(t.Context(), d, LogDraft(1)))
+	e := testkit.Must(w.Append(t.Context(), d, LogDraft(1)))(t)
 	if e[0].PrevHash != parent.Hash {
 		t.Errorf("prev_hash %q", e[0].PrevHash)
 	}
 	w.Close()
-	must(writer(t, p).Append(t.Context(), LogDraft(2)))
-	r := must(p.Open())
+	testkit.Must(writer(t, p).Append(t.Context(), LogDraft(2)))(t)
+	r := testkit.Must(p.Open())(t)
 	defer r.Close()
 	if n := bytes.Count(ExportLog(t, r), []byte("\n")); n != 3 {
 		t.Errorf("%d lines", n)
@@ -250,7 +250,7 @@ func forked(t *testing.T, fresh FreshLog) {
 func exported(t *testing.T, fresh FreshLog) {
 	w := writer(t, fresh(t))
 	drafts := append(LogDrafts(0, 300), LongLog(300, 5000), LogDraft(301))
-	must(w.Append(t.Context(), drafts...))
+	testkit.Must(w.Append(t.Context(), drafts...))(t)
 	if got := ExportLog(t, w); !bytes.Equal(got, LogLines(drafts...)) {
 		t.Error("the export differs from the events' lines")
 	}
@@ -258,7 +258,7 @@ func exported(t *testing.T, fresh FreshLog) {
 
 func closedLogtest(t *testing.T, fresh FreshLog) {
 	w := writer(t, fresh(t))
-	must(w.Append(t.Context(), LogDraft(0)))
+	testkit.Must(w.Append(t.Context(), LogDraft(0)))(t)
 	for range 2 {
 		testkit.OK(t, w.Close())
 	}

@@ -39,7 +39,7 @@ func concurrent(t *testing.T, fresh FreshLog) {
 func anySequence(t *testing.T, fresh FreshLog) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := fresh(t)
-		w := must(p.OpenWriter())
+		w := testkit.Must(p.OpenWriter())(t)
 		defer func() { w.Close() }()
 		var want []run.Draft
 		verbs := map[string]func(*rapid.T){
@@ -70,7 +70,7 @@ func anySequence(t *testing.T, fresh FreshLog) {
 			},
 			"reopen": func(rt *rapid.T) {
 				testkit.OK(rt, w.Close())
-				w = must(p.OpenWriter())
+				w = testkit.Must(p.OpenWriter())(t)
 			},
 			"read": func(rt *rapid.T) {
 				n := rapid.IntRange(0, len(want)).Draw(rt, "after")

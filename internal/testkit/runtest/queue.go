@@ -133,9 +133,7 @@ func wrong(t *testing.T, q Queue) {
 	if err := q.Enqueue(t.Context(), runner.Enqueued{ID: "r:a"}); !fault.Is(err, fault.Usage) {
 		t.Error(err)
 	}
-	if err := q.Enqueue(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, q.Enqueue(t.Context()))
 	if err := q.Serve(t.Context(), nil, 1, nil); !fault.Is(err, fault.Usage) {
 		t.Error(err)
 	}
@@ -176,9 +174,7 @@ func most(t *testing.T, q Queue) {
 		WithinTime(t, s.Handed)
 	}
 	close(gate)
-	if err := s.End(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, s.End())
 	if highest != allowed {
 		t.Errorf("%d at once, want %d", highest, allowed)
 	}
@@ -240,9 +236,7 @@ func thousand(t *testing.T, q Queue) {
 		EnqueueJob(t, q, ids...)
 	}
 	WithinTime(t, all)
-	if err := s.End(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, s.End())
 	for id, n := range times {
 		if n != 1 {
 			t.Errorf("%s was handed out %d times", id, n)
@@ -260,9 +254,7 @@ func closedQueuetest(t *testing.T, q Queue) {
 	if err := q.Close(); err != nil { // ends Serve too
 		t.Fatal(err)
 	}
-	if err := s.End(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, s.End())
 	if err := q.Enqueue(t.Context(), NewJob("r:b")); !fault.Is(err, fault.Conflict) {
 		t.Error(err)
 	}

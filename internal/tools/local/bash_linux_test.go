@@ -139,9 +139,7 @@ func TestConfinedCommandsLeaveNoTraps(t *testing.T) {
 	if a.IsError || !strings.HasPrefix(a.Text, "done\n[.envrc was moved to "+home+"/quarantine/") || strings.Count(a.Text, "\n") != 1 {
 		t.Errorf("%+v", a)
 	}
-	if _, err := os.Stat(filepath.Join(home, "cache/go-build/a/.envrc")); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(os.Stat(filepath.Join(home, "cache/go-build/a/.envrc")))(t)
 	if _, err := os.Lstat(filepath.Join(d.root, ".envrc")); err == nil {
 		t.Error("it is still there")
 	}

@@ -80,10 +80,7 @@ func (d *desk) link(target, name string) {
 
 func (d *desk) get(name string) string {
 	d.Helper()
-	text, err := os.ReadFile(filepath.Join(d.root, name))
-	if err != nil {
-		d.Error(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(d.root, name)))(d)
 	return string(text)
 }
 

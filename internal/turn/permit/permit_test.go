@@ -376,9 +376,7 @@ func TestChosenAcceptsExactlyTheOfferedChoices(t *testing.T) {
 	if got := strings.Join(texts, "|"); !strings.HasSuffix(got, "|red|green|blue") || len(texts) != 5 {
 		t.Errorf("offered: %s", got)
 	}
-	if err := q.checkAnswer(Verdict{Choice: Because, Words: "something else"}); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, q.checkAnswer(Verdict{Choice: Because, Words: "something else"}))
 }
 
 // Modes come from the nearest ancestor that has one, grants from those that live.

@@ -47,9 +47,7 @@ func TestOfferTellsTheModelOfEachTool(t *testing.T) {
 			t.Fatal(string(again[0].Schema))
 		}
 	}
-	if err := (llm.Request{Model: "x", Messages: []llm.Message{llm.Say(llm.User, "hi")}, Tools: offer}).Check(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, (llm.Request{Model: "x", Messages: []llm.Message{llm.Say(llm.User, "hi")}, Tools: offer}).Check())
 	if none := (Box{}).Offer(); len(none) != 0 {
 		t.Error(none)
 	}
