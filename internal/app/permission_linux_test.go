@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/operation/public"
 	"ramet/internal/testkit"
 )
 
@@ -83,74 +82,6 @@ func TestWhoDecidedIsRecorded(t *testing.T) {
 	if out := w.ramet("rules"); out != "no rules\n" {
 		t.Errorf("rules: %q", out)
 	}
-}
-
-// Turns that a server runs keep what was granted, whoever granted it: a terminal, or HTTP.
-func TestServedTurnsKeepGrants(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	model := s.script(t, wants("one", "touch a"), wants("", "touch a"), wants("", "touch b"), wants("", "touch b"), wants("", "git push"), `{"when": "", "steps": [{"text": "that is all"}]}`)
-	server := s.serve(t)
-	turn := s.begin(t, s.command("exec", "--json", "--model", model, "0", "one"))
-	type asks struct {
-		Asks []struct {
-			ID, Subject string
-			Choices     []struct{ Choice, Rule, No string }
-		}
-	}
-	next := func(subject string) (id string, rule, no string) {
-		t.Helper()
-		turn.need(t, "a question about "+subject, func(l seen) bool { return l.Type == "asking" && l.Text == subject })
-		var list asks
-		if server.ask("GET", "/api/v1/permissions", "", &list); len(list.Asks) != 1 || list.Asks[0].Subject != subject || len(list.Asks[0].Choices) != 5 || list.Asks[0].Choices[0].Choice != "no" {
-			t.Fatalf("%+v", list)
-		}
-		last := list.Asks[0].Choices[4]
-		return list.Asks[0].ID, last.Rule, last.No
-	}
-	answer := func(id, body string, status int) {
-		t.Helper()
-		var refused json.RawMessage
-		if got := server.ask("POST", "/api/v1/permissions/"+id, body, &refused); got != status {
-			t.Fatalf("%s: %d %s", body, got, refused)
-		}
-	}
-	id, _, _ := next("touch a")
-	answer(id, `{"answer":"y"}`, 422)
-	answer(id, `{"answer":"agent"}`, 204) // the second call is not asked about
-	id, rule, _ := next("touch b")
-	if rule != "bash(touch b)" {
-		t.Errorf("%q", rule)
-	}
-	answer(id, `{"answer":"project","rule":"bash"}`, 422) // it would permit everything
-	answer(id, `{"answer":"project","rule":"bash(rm *)"}`, 422)
-	answer(id, `{"answer":"project","rule":"bash(touch *)"}`, 204)
-	id, rule, no := next("git push")
-	if rule != "" || !strings.Contains(no, "it pushes") {
-		t.Errorf("%q %q", rule, no)
-	}
-	answer(id, `{"answer":"project"}`, 422)
-	answer(id, `{"answer":"because","words":"not on a Sunday"}`, 204)
-	<-turn.over
-	log := s.must(t, "log", "0")
-	for _, want := range []string{"allowed by token holder (http), for this agent and its children: bash(touch a)", "allowed by rule bash(touch a), granted by token holder (http)",
-		"for this project: bash(touch *)", "allowed by rule bash(touch *) (project)", "refused by token holder (http)", "not on a Sunday"} {
-		if !strings.Contains(log, want) {
-			t.Errorf("the log does not say %q:\n%s", want, log)
-		}
-	}
-	var found public.Search
-	if server.ask("GET", "/api/v1/search?q=refused+by+token&agent=0", "", &found); len(found.Found) != 1 || found.Found[0].Kind != "tool_result" || !strings.HasPrefix(found.Found[0].Around, "refused by token holder (http)") {
-		t.Errorf("who refused it is not found: %+v", found)
-	}
-	var mode struct{ Mode string }
-	if got := server.ask("POST", "/api/v1/agents/0/mode", `{"mode":"read-only"}`, &mode); got != 200 || mode.Mode != "read-only" {
-		t.Errorf("%d %+v", got, mode)
-	}
-	if out := s.must(t, "mode", "0"); !strings.HasPrefix(out, "read-only\n") {
-		t.Errorf("%q", out)
-	}
-	s.must(t, "verify")
 }
 
 // What the user takes back in the settings counts for the next call of a terminal that is open, whoever took it

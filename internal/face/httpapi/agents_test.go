@@ -117,7 +117,7 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 					}
 					return kernel.Model{Ref: ref, Info: llm.Model{Name: ref.Name}, Provider: model}, nil
 				}},
-				Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tool.Box{bash{ran}}, nil }, Guard: &permit.Policy{Ask: k.Asking(ask)}},
+				Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tool.Box{bash{ran}}, nil }, Guard: &permit.Policy{Ask: k.Asking(ask), Log: s, Book: &rules{}}},
 				Prompts: kernel.Prompts{System: func(agent.Agent, tool.Box) ([]llm.Message, string, error) {
 					return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
 				}},
@@ -125,6 +125,16 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 		},
 		Peers: kernel.Peers{Gone: place.Gone, Answers: place.Answers, Tell: func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) }},
 	})
+}
+
+// rules are those that a person saved.
+type rules struct{ saved []permit.Rule }
+
+func (r *rules) Rules() ([]permit.Rule, error) { return r.saved, nil }
+
+func (r *rules) Save(_ context.Context, one permit.Rule) error {
+	r.saved = append(r.saved, one)
+	return nil
 }
 
 // bash is a tool that needs permission, and only says what it was asked for.

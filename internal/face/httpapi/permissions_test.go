@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,8 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/kernel"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
 	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
@@ -79,6 +82,75 @@ func TestPermissionIsAskedAndAnswered(t *testing.T) {
 	answer(a, AnswerInput{Answer: "agent"})
 	if got := ends(); got != "tested" || len(f.ran) != 2 { // the second call was not asked about
 		t.Errorf("%q, %d calls", got, len(f.ran))
+	}
+}
+
+// What is granted holds for the calls after it, and the history says who granted what, from where; what cannot be granted is refused.
+func TestGrantsAreKeptAndRecorded(t *testing.T) {
+	var script strings.Builder
+	for _, command := range []string{"touch a", "touch a", "touch b", "touch b", "git push"} {
+		fmt.Fprintf(&script, `{"steps": [{"call": "bash", "args": {"command": %q}}]}`+"\n", command)
+	}
+	f := newFloor(t, script.String()+`{"steps": [{"text": "that is all"}]}`)
+	s := opened(t, f)
+	w := s.watch(t, "", "")
+	s.good(t, "POST", "/api/v1/agents/0/prompt", promptBody{Text: "one"}, 202, nil)
+	next := func(subject string) (path, rule, no string) {
+		t.Helper()
+		w.until(isType(loop.Asking, f.zero.ID))
+		var list AskList
+		s.good(t, "GET", "/api/v1/permissions", nil, 200, &list)
+		if len(list.Asks) != 1 || list.Asks[0].Subject != subject || len(list.Asks[0].Choices) != 5 || list.Asks[0].Choices[0].Choice != string(permit.Refuse) {
+			t.Fatalf("%+v", list)
+		}
+		last := list.Asks[0].Choices[4]
+		return "/api/v1/permissions/" + list.Asks[0].ID, last.Rule, last.No
+	}
+	answer := func(path string, in AnswerInput, status int) {
+		t.Helper()
+		s.good(t, "POST", path, in, status, nil)
+	}
+	a, _, _ := next("touch a")
+	answer(a, AnswerInput{Answer: "y"}, 422)
+	answer(a, AnswerInput{Answer: "agent"}, 204) // the second call is not asked about
+	b, rule, _ := next("touch b")
+	if rule != "bash(touch b)" {
+		t.Errorf("%q", rule)
+	}
+	answer(b, AnswerInput{Answer: "project", Rule: "bash"}, 422) // it would permit everything
+	answer(b, AnswerInput{Answer: "project", Rule: "bash(rm *)"}, 422)
+	answer(b, AnswerInput{Answer: "project", Rule: "bash(touch *)"}, 204)
+	push, rule, no := next("git push")
+	if rule != "" || !strings.Contains(no, "it pushes") {
+		t.Errorf("%q %q", rule, no)
+	}
+	answer(push, AnswerInput{Answer: "project"}, 422)
+	answer(push, AnswerInput{Answer: "because", Words: "not on a Sunday"}, 204)
+	w.until(isType(loop.TurnEnded, f.zero.ID))
+	page := testkit.Must(f.Workspace.History().Page(t.Context(), f.zero.ID, session.Span{Limit: 100}))(t)
+	log := ""
+	for _, e := range page.Entries {
+		if e.About.Permission != nil {
+			log += e.About.Permission.String() + "\n"
+		}
+		for _, p := range e.Parts {
+			log += p.Text + "\n"
+		}
+	}
+	for _, want := range []string{"allowed by token holder (http), for this agent and its children: bash(touch a)", "allowed by rule bash(touch a), granted by token holder (http)",
+		"for this project: bash(touch *)", "allowed by rule bash(touch *) (project)", "refused by token holder (http)", "not on a Sunday"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the history does not say %q:\n%s", want, log)
+		}
+	}
+	var found public.Search
+	if s.good(t, "GET", "/api/v1/search?q=refused+by+token&agent=0", nil, 200, &found); len(found.Found) != 1 || found.Found[0].Kind != "tool_result" || !strings.HasPrefix(found.Found[0].Around, "refused by token holder (http)") {
+		t.Errorf("who refused it is not found: %+v", found)
+	}
+	var mode struct{ Mode permit.Mode }
+	s.good(t, "POST", "/api/v1/agents/0/mode", map[string]string{"mode": "read-only"}, 200, &mode)
+	if now, err := f.Workspace.Turns().Standing(t.Context(), f.zero); err != nil || mode.Mode != permit.ReadOnly || now.Mode != permit.ReadOnly {
+		t.Errorf("%+v %+v %v", mode, now, err)
 	}
 }
 
