@@ -3,9 +3,15 @@ package store
 import (
 	"context"
 	"database/sql"
+	"iter"
+	"slices"
+	"strings"
+	"time"
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 )
 
@@ -130,4 +136,182 @@ func Ensure(ctx context.Context, tx Tx, d Dialect, cwd string) error {
 		return err
 	}
 	return p.flush(ctx)
+}
+
+// So many records go to the auditor at once, and so many times that are read ahead of it.
+const (
+	auditBatch = 256
+	auditAhead = 4
+)
+
+// auditRecords reads records, while another goroutine checks those before them: both take about as
+// long.
+func (r reader) auditRecords(ctx context.Context, u *registry.Auditor) error {
+	batches, found := make(chan []history.Record, auditAhead), make(chan struct{})
+	var damage error
+	told := registry.Watcher(ctx)
+	go func() {
+		defer close(found)
+		for batch := range batches {
+			for _, e := range batch {
+				if damage = u.Record(e); damage != nil {
+					return
+				}
+			}
+			told(len(batch))
+		}
+	}()
+	err := r.readRecords(ctx, batches, found)
+	close(batches)
+	<-found
+	if damage != nil { // it stands before whatever reading met
+		return damage
+	}
+	return err
+}
+
+// readRecords hands all records over, until the receiver is gone (gone).
+func (r reader) readRecords(ctx context.Context, batches chan<- []history.Record, gone <-chan struct{}) error {
+	rows, err := r.q.QueryContext(ctx, `SELECT `+recordColumns+` FROM messages ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	s := recordScan{}
+	for more := true; more; {
+		batch := make([]history.Record, 0, auditBatch)
+		for err == nil && len(batch) < auditBatch {
+			if more = rows.Next(); !more {
+				err = rows.Err()
+				break
+			}
+			var e history.Record
+			if e, err = s.scan(rows); err == nil {
+				batch = append(batch, e)
+			}
+		}
+		select {
+		case batches <- batch: // also those before an error: there may be damage among them
+		case <-gone:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordColumns are those of recordScan.
+const recordColumns = entryColumns + `, salt, commitment, seq`
+
+// recordScan reads records, one after the other, which belong to the caller.
+type recordScan struct {
+	entryScan
+	salt       storedBytes
+	commitment sql.RawBytes
+	seq        int64
+}
+
+func (s *recordScan) scan(rows *sql.Rows) (history.Record, error) {
+	s.more = []any{&s.salt, &s.commitment, &s.seq}
+	e, err := s.entryScan.scan(rows)
+	return history.Record{Entry: e, Salt: s.salt, Commitment: toHash(s.commitment), Seq: s.seq}, err
+}
+
+// Proofs does what View does for those who show entries with what proves them.
+func (s *Store) Proofs(ctx context.Context, look func(history.Proofs) error) error {
+	return s.View(ctx, func(log history.Log) error { return look(log.(reader)) })
+}
+
+// Records implements history.Proofs.
+func (r reader) Records(ctx context.Context, rg history.Range) iter.Seq2[history.Record, error] {
+	return func(yield func(history.Record, error) bool) {
+		var s recordScan
+		stream(ctx, r, "read records", func(rows *sql.Rows) (history.Record, bool, error) {
+			e, err := s.scan(rows)
+			return e, true, err
+		}, `SELECT `+recordColumns+` FROM messages
+			WHERE agent_uuid = $1 AND id > $2 AND id <= $3 ORDER BY id`, string(rg.Agent), int64(rg.Start), limitOf(rg.End))(yield)
+	}
+}
+
+// Ties reads the newest of each, at most so many, as they are at one moment. What it costs does not depend on how much was
+// said.
+func (s *Store) Ties(ctx context.Context, most int) (registry.Ties, error) {
+	var out registry.Ties
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return out, s.fail("look", err)
+	}
+	defer tx.Rollback() // nothing was written
+	r := reader{tx, s.d}
+	if err := r.shapes(ctx, most, &out); err != nil {
+		return out, r.fail("read what shaped the histories", err)
+	}
+	if err := r.post(ctx, most, &out); err != nil {
+		return out, r.fail("read mail", err)
+	}
+	return out, nil
+}
+
+// shapes reads through the index of what shapes: the + keeps engines from going through all
+// that was said, backwards.
+func (r reader) shapes(ctx context.Context, most int, out *registry.Ties) error {
+	var err error
+	out.Shaping, err = collect(ctx, r.q, (&entryScan{}).scan, `SELECT `+entryColumns+` FROM messages WHERE `+shaping()+` ORDER BY +id DESC `+atMost+`$1`, most+1)
+	if err != nil {
+		return err
+	}
+	if len(out.Shaping) > most {
+		out.Shaping, out.More = out.Shaping[:most], true
+	}
+	slices.Reverse(out.Shaping)
+	out.Times, err = r.times(ctx, rewindTargets(out.Shaping))
+	return err
+}
+
+// rewindTargets returns the entries to which rewinds go back.
+func rewindTargets(entries []history.Entry) (out []id.Message) {
+	for _, e := range entries {
+		if e.Kind != history.Rewind {
+			continue
+		}
+		if m, err := e.Decode(); err == nil { // verify tells of damage
+			if target, err := id.ParseMessage(m.Target); err == nil {
+				out = append(out, target)
+			}
+		}
+	}
+	return out
+}
+
+func (r reader) times(ctx context.Context, of []id.Message) (map[id.Message]time.Time, error) {
+	out := make(map[id.Message]time.Time, len(of))
+	for some := range slices.Chunk(of, wordsAtOnce) {
+		list, args := listOf(some, func(m id.Message) int64 { return int64(m) })
+		err := each(ctx, r.q, func(rows *sql.Rows) error {
+			var m id.Message
+			var at int64
+			err := rows.Scan(&m, &at)
+			out[m] = fromMicros(at)
+			return err
+		}, `SELECT id, created_at FROM messages WHERE id IN `+list, args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// post reads letters, but not what they say.
+func (r reader) post(ctx context.Context, most int, out *registry.Ties) error {
+	var err error
+	out.Letters, err = collect(ctx, r.q, func(rows *sql.Rows) (mail.Letter, error) { return scanLetter(rows.Scan) },
+		`SELECT `+strings.Replace(letterColumns, " body,", " '',", 1)+` FROM mail ORDER BY id DESC `+atMost+`$1`, most+1)
+	if len(out.Letters) > most {
+		out.Letters, out.More = out.Letters[:most], true
+	}
+	slices.Reverse(out.Letters)
+	return err
 }

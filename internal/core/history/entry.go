@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -228,4 +229,217 @@ func (m *Meta) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode meta: %w", err)
 	}
 	return out, nil
+}
+
+// Kind classifies an entry.
+type Kind string
+
+// The kinds. The first five reach the model; of compact, its summary does.
+const (
+	System     Kind = "system"
+	User       Kind = "user"
+	Assistant  Kind = "assistant"
+	ToolResult Kind = "tool_result"
+	Notice     Kind = "notice" // what the kernel says to the agent, in words of its own
+
+	Fork        Kind = "fork"
+	Clear       Kind = "clear"
+	Mark        Kind = "mark"
+	Rewind      Kind = "rewind"
+	Compact     Kind = "compact"
+	Killed      Kind = "killed"
+	Usage       Kind = "usage"
+	Interrupted Kind = "interrupted"
+	Redact      Kind = "redact"
+	Mail        Kind = "mail"
+	Command     Kind = "command"
+	Note        Kind = "note"
+	Files       Kind = "files"
+	Import      Kind = "import" // what follows was written by another program
+)
+
+// Kinds lists all of them.
+func Kinds() []Kind {
+	return []Kind{System, User, Assistant, ToolResult, Notice, Fork, Clear, Mark, Rewind, Compact, Killed, Usage,
+		Interrupted, Redact, Mail, Command, Note, Files, Import}
+}
+
+// Reaches reports whether entries of this kind are messages of the context. It
+// is the one place that decides.
+func (k Kind) Reaches() bool {
+	return k == User || k == Assistant || k == ToolResult || k == System || k == Notice
+}
+
+// Shapes reports whether entries of this kind change what other entries mean, so
+// that the reducer must see them.
+func (k Kind) Shapes() bool {
+	return k == Clear || k == Rewind || k == Compact || k == Mark
+}
+
+// writable are the kinds that a user may append by hand.
+var writable = []string{string(User), string(Assistant), string(System), string(ToolResult), string(Note)}
+
+// ParseWritable reads a kind that may be appended by hand.
+func ParseWritable(s string) (Kind, error) {
+	for _, k := range writable {
+		if k == s {
+			return Kind(k), nil
+		}
+	}
+	err := fault.New(fault.InvalidKind, "%.40q is not a kind that can be appended", s)
+	return "", err.WithHint("%s", text.NearestHint(s, writable, "use user, assistant, system, tool_result or note"))
+}
+
+// HookCommand is the command of entries that tell of a hook which ran: Hook.
+const HookCommand = "hook"
+
+// Hook is one firing of a program that the user or the project named for an event (package hook).
+type Hook struct {
+	Event    string `json:"event"`
+	About    string `json:"about,omitempty"` // the tool, or what else the event is about
+	Program  string `json:"program"`         // its command line, on one line
+	From     string `json:"from"`            // where it stands
+	Outcome  string `json:"outcome"`         // passed, objected, failed, timed out
+	Why      string `json:"why,omitempty"`
+	Exit     int    `json:"exit"`
+	TookMS   int64  `json:"took_ms"`
+	Confined bool   `json:"confined,omitempty"`
+}
+
+// String returns one line for people.
+func (h Hook) String() string {
+	out := h.Event
+	if h.About != "" {
+		out += " " + h.About
+	}
+	out += fmt.Sprintf(": %s %s", h.Program, h.Outcome)
+	if h.Why != "" {
+		out += ": " + h.Why
+	}
+	return out
+}
+
+// Driver reports that an entry is of another program that drives the agent, and how we know
+// what it tells.
+type Driver struct {
+	Name     string `json:"name"`              // of the driver, as the user calls it
+	Version  string `json:"version,omitempty"` // of the program, as it says
+	Session  string `json:"session,omitempty"` // the program's own name for the conversation; empty of what went over the wire
+	Attested string `json:"attested"`          // Reported, Wire or FromFile
+
+	// command driver, the begin of a turn: how the session came to be.
+	From     string `json:"from,omitempty"`     // the session that it was forked from
+	Rendered bool   `json:"rendered,omitempty"` // it began with a rendering of the history
+
+	// usage, the end of a turn: what the program reported, and what went through our gateway; the calls
+	// of that stand before it, each in an entry of its own. Of what was imported: what one answer used.
+	Used *Used `json:"used,omitempty"`
+	Wire *Used `json:"wire,omitempty"`
+}
+
+// How we know what an entry tells.
+const (
+	Reported = "reported" // the program said so
+	Wire     = "wire"     // it went through our gateway
+	FromFile = "imported" // it is in the file of a session that was imported, and counts for no budget
+)
+
+// DriverCommand begins a turn of another program: everything before it in the context is in
+// its session.
+const DriverCommand = "driver"
+
+// DriverModeCommand chooses one of the program's own modes (Mode) for an agent, from its next turn
+// on, and for the children born after it.
+const DriverModeCommand = "driver_mode"
+
+// Wired reports whether an entry is one call that went through our gateway.
+func (m Meta) Wired() bool {
+	return m.Driver != nil && m.Driver.Attested == Wire && m.Driver.Session == "" && m.Call != nil
+}
+
+// Summed reports whether an entry ends a turn whose calls are in entries of their own.
+func (m Meta) Summed() bool { return m.Driver != nil && m.Driver.Wire != nil }
+
+// Brought reports whether an entry tells what an answer used before it was imported.
+func (m Meta) Brought() bool {
+	return m.Driver != nil && m.Driver.Attested == FromFile && m.Driver.Used != nil
+}
+
+// Spoke returns the model of an entry about usage.
+func (m Meta) Spoke() string {
+	if m.Call != nil {
+		return m.Call.Model
+	}
+	return m.Driver.Used.Model
+}
+
+// MismatchCommand is the command of a note that a program reported something else than what went
+// over the wire.
+const MismatchCommand = "mismatch"
+
+// Used describes what a turn used.
+type Used struct {
+	Model      string `json:"model,omitempty"` // vendor/name; of what was imported
+	Input      int64  `json:"input"`
+	Output     int64  `json:"output"`
+	CacheRead  int64  `json:"cache_read"`
+	CacheWrite int64  `json:"cache_write"`
+	Reasoning  int64  `json:"reasoning"`
+	Cost       int64  `json:"cost_nano_usd"`
+}
+
+// Tokens returns all tokens, each counted once.
+func (u Used) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
+
+// Imported describes what an import entry tells of a session of another program. What ramet can
+// prove begins with it: that the entries behind it, with a Source, are what the file of
+// this hash says, and that nothing was changed since.
+type Imported struct {
+	Program  string `json:"program"`           // claude, codex, opencode, pi
+	Version  string `json:"version,omitempty"` // of the program, as the file tells
+	Session  string `json:"session"`           // its id there
+	Path     string `json:"path"`              // of the file
+	SHA256   string `json:"sha256"`            // of its first Bytes bytes, in hex
+	Bytes    int64  `json:"bytes"`
+	Lines    int64  `json:"lines"`    // or rows
+	Taken    int64  `json:"taken"`    // of them, those that are in entries
+	Skipped  int64  `json:"skipped"`  // and those that are not; Taken and Skipped are Lines
+	Importer int    `json:"importer"` // version of the reader
+	Cwd      string `json:"cwd,omitempty"`
+	Model    string `json:"model,omitempty"` // vendor/name, that it spoke with last
+	Title    string `json:"title,omitempty"`
+	Started  string `json:"started,omitempty"`
+	Of       string `json:"of,omitempty"`   // the session that it is a part of: a sub-agent's
+	Call     string `json:"call,omitempty"` // the call in that session that it worked for
+}
+
+// Part reports whether it is no session that its program could take up by its name: what a
+// sub-agent of Claude Code did.
+func (i Imported) Part() bool { return strings.HasPrefix(i.Session, "agent-") }
+
+// Bytes is a stretch of a source: Size bytes behind the first Offset.
+type Bytes struct{ Offset, Size int64 }
+
+// FormatBytes writes stretches as meta keeps them: 0+120 120+31.
+func FormatBytes(list []Bytes) string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = fmt.Sprintf("%d+%d", b.Offset, b.Size)
+	}
+	return strings.Join(out, " ")
+}
+
+// ParseBytes reads what FormatBytes writes; false: it is not that.
+func ParseBytes(s string) ([]Bytes, bool) {
+	var out []Bytes
+	for _, word := range strings.Fields(s) {
+		offset, size, ok := strings.Cut(word, "+")
+		from, err := strconv.ParseInt(offset, 10, 64)
+		n, wrong := strconv.ParseInt(size, 10, 64)
+		if !ok || err != nil || wrong != nil || from < 0 || n < 0 {
+			return nil, false
+		}
+		out = append(out, Bytes{from, n})
+	}
+	return out, len(out) > 0
 }

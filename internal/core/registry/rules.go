@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
+	"ramet/internal/model/llm"
 )
 
 // The entries that verbs write of themselves. Stores call these, so that both
@@ -198,4 +200,105 @@ func ContextSize(pieces []history.Piece, seq func(id.Agent, history.Bound) (int6
 		n += max(0, upper-lower)
 	}
 	return n, nil
+}
+
+// ToolsCommand is the command of an entry that limits the tools of an agent, and of all that
+// are born below it. No clear, no rewind and no compaction takes it back: an agent that is limited
+// cannot make anybody who is not.
+const ToolsCommand = "tools"
+
+// LimitEntry records that an agent has only these of the tools that it would have.
+func LimitEntry(l history.Limit) history.Draft {
+	if l.Tools == nil {
+		l.Tools = []string{}
+	}
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: ToolsCommand, Limit: &l}}
+}
+
+// Limit is one of an agent's, and in whose history it stands.
+type Limit struct {
+	history.Limit
+	Of id.Agent
+}
+
+// Limits returns all that hold for an agent: its own, and those of its ancestors when it was born,
+// the oldest first. It has what each of them leaves.
+func Limits(ctx context.Context, log history.Log, a id.Agent) ([]Limit, error) {
+	line, err := log.Lineage(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	var out []Limit
+	end := history.NoLimit
+	for _, one := range line {
+		var of []Limit
+		for e, err := range log.QueryRange(ctx, history.Range{Agent: one.Agent, End: end}, history.Selection{Orders: true}) {
+			if err != nil {
+				return nil, err
+			}
+			m, err := e.Decode()
+			if err != nil {
+				return nil, err
+			}
+			if m.Command == ToolsCommand && m.Limit != nil {
+				of = append(of, Limit{*m.Limit, one.Agent})
+			}
+		}
+		out = slices.Concat(of, out)
+		end = history.UpTo(one.ForkMessage)
+	}
+	return out, nil
+}
+
+// checkLimit refuses a limit in another entry than that of its command, and one without.
+func checkLimit(d history.Draft) error {
+	if sets := d.Kind == history.Command && d.Meta.Command == ToolsCommand; sets != (d.Meta.Limit != nil) {
+		return fault.New(fault.InvalidEvent, "an entry of kind %s and command %.40q cannot limit tools, and command %s must",
+			d.Kind, d.Meta.Command, ToolsCommand)
+	}
+	return nil
+}
+
+// EffortCommand is the command of an entry that says how hard the model of an agent
+// is to think: from there on, and for the children born after it.
+const EffortCommand = "effort"
+
+// EffortEntry records that an agent was told an effort.
+func EffortEntry(e llm.Effort) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: EffortCommand, Effort: string(e)}}
+}
+
+// Effort returns the effort that an agent was told, itself or before it was born, and by
+// whose history. No process was told: both are empty.
+func Effort(ctx context.Context, log history.Log, a id.Agent) (_ llm.Effort, of id.Agent, _ error) {
+	told, of, err := LastOrder(ctx, log, a, func(m history.Meta) bool { return m.Command == EffortCommand })
+	return llm.Effort(told.Effort), of, err
+}
+
+// EffortSince returns the effort that an agent was told, of which is known what it was when an entry was its
+// newest: only what it was told since is read.
+func EffortSince(ctx context.Context, log history.Log, a id.Agent, known llm.Effort, at id.Message) (llm.Effort, error) {
+	for e, err := range log.QueryRange(ctx, history.Range{Agent: a, Start: at, End: history.NoLimit}, history.Selection{Orders: true}) {
+		if err != nil {
+			return "", err
+		}
+		m, err := e.Decode()
+		if err != nil {
+			return "", err
+		}
+		if m.Command == EffortCommand {
+			known = llm.Effort(m.Effort)
+		}
+	}
+	return known, nil
+}
+
+// checkEffort refuses an effort that no model has.
+func checkEffort(d history.Draft) error {
+	if sets := d.Kind == history.Command && d.Meta.Command == EffortCommand; sets != (d.Meta.Effort != "") {
+		return fault.New(fault.InvalidEvent, "an entry of kind %s and command %.40q cannot set an effort, and command %s must",
+			d.Kind, d.Meta.Command, EffortCommand)
+	}
+	_, err := llm.ParseEffort(d.Meta.Effort)
+	return err
 }
