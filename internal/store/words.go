@@ -148,7 +148,7 @@ func (d *death) read(meta string) {
 	d.by, d.why = id.Agent(m.By), m.Reason
 }
 
-// The queries give few columns, since each costs the SQLite driver as much as a small look: who,
+// endingsOf returns the query of endings, with few columns, since each costs the SQLite driver as much as a small look: who,
 // whether the last prompt is that of its birth, and kind and meta of what tells how it ended; the
 // meta of its death. An agent that has said nothing since its birth has no such entry; where the newest words
 // of a user stand, however much followed, messages_words knows. A death is the last entry of a history, unless something

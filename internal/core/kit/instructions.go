@@ -221,7 +221,7 @@ func InstructionsBefore(u UserInstructions, r InstructionReader, dir string) (In
 }
 
 // InstructionsBelow returns what joins when files of a project are touched by an agent whose folder is dir.
-// known says what the conversation has already; used is how many bytes that is.
+// known reports whether the conversation has a file already; used is the size of those in bytes.
 func InstructionsBelow(r InstructionReader, dir string, files []string, known func(path string) bool, used int) (InstructionWords, error) {
 	b := builder{seen: map[string]bool{}, known: known, room: max(0, MostInstructions-used)}
 	for _, f := range files {
