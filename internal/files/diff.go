@@ -310,7 +310,7 @@ func ParseFolder(b []byte) (Folder, error) {
 			return nil, broken("it is cut")
 		}
 		n.Name, rest = rest[:size], rest[size:]
-		if !validName(n.Name) || len(out) > 0 && n.Name <= last {
+		if n.Name == "" || n.Name == "." || n.Name == ".." || strings.ContainsAny(n.Name, "/\x00") || IsGit(n.Name) || len(out) > 0 && n.Name <= last {
 			return nil, broken("a name in it cannot be one, or is out of order")
 		}
 		if !strings.ContainsRune("fldro", rune(n.Kind)) || n.Size < 0 || n.Mode > 0o7777 {
@@ -320,11 +320,6 @@ func ParseFolder(b []byte) (Folder, error) {
 		out = append(out, n)
 	}
 	return out, nil
-}
-
-// validName keeps out what would lead elsewhere when it is restored.
-func validName(name string) bool {
-	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00") && !IsGit(name)
 }
 
 // IsGit reports whether a name is git's own, in any spelling that a file system could take for

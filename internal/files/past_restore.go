@@ -144,7 +144,7 @@ func (p *Past) markForTrash(ctx context.Context, plan *RestorePlan) error {
 			there[oid] = true
 		}
 	}
-	plan.MarkForTrash(func(h chain.Hash) bool { return stored[h] || there[oids[h]] })
+	plan.markForTrash(func(s RestoreStep) bool { return !stored[s.Before.Hash] && !there[oids[s.Before.Hash]] })
 	return nil
 }
 

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clone asks APFS, which makes the file itself, with the mode of the source.
-func clone(dir *os.Root, name string, perm fs.FileMode, src *os.File) error {
+// CloneFile makes a file in a folder, where nothing of that name may be, with the content of src.
+// perm is cut by the umask, as os.OpenFile does. APFS makes the file itself, with the mode of the source.
+func CloneFile(dir *os.Root, name string, perm fs.FileMode, src *os.File) error {
 	// Made and removed first: so its mode is what the umask leaves.
 	probe, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {

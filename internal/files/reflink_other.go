@@ -7,4 +7,5 @@ import (
 	"os"
 )
 
-func clone(*os.Root, string, fs.FileMode, *os.File) error { return ErrCannotClone }
+// CloneFile returns ErrCannotClone.
+func CloneFile(*os.Root, string, fs.FileMode, *os.File) error { return ErrCannotClone }

@@ -221,12 +221,6 @@ func (w *work) at(p string) (*Node, error) {
 // ErrCannotClone reports that contents are not shared between two places.
 var ErrCannotClone = errors.New("the file system shares no contents here")
 
-// CloneFile makes a file in a folder, where nothing of that name may be, with the content of src.
-// perm is cut by the umask, as os.OpenFile does.
-func CloneFile(dir *os.Root, name string, perm fs.FileMode, src *os.File) error {
-	return clone(dir, name, perm, src)
-}
-
 // clone makes a file that shares its content with the one beside, if that is the same and the
 // file system can. false: it is to be written, and nothing is there.
 func (w *work) clone(dir *step.Root, temp, at string, to Node) bool {
@@ -309,12 +303,7 @@ func (w *work) settle(dir *step.Root, temp string, to Node) (err error) {
 	return f.Sync()
 }
 
-// MarkForTrash numbers the steps that take away a content for which stored returns false: it
-// goes to the trash.
-func (p *RestorePlan) MarkForTrash(stored func(chain.Hash) bool) {
-	p.markForTrash(func(s RestoreStep) bool { return !stored(s.Before.Hash) })
-}
-
+// markForTrash numbers the steps that take away a content for which that returns true: it goes to the trash.
 func (p *RestorePlan) markForTrash(that func(RestoreStep) bool) {
 	n := len(p.Trashes())
 	for i, s := range p.Steps {

@@ -227,7 +227,8 @@ func (w *walk) fill(p ScanPlace, rel string, rules IgnoreFolder, now, before *se
 		switch n.Kind {
 		case File, Link:
 			if now.nested {
-				n.Hash = timeHash(n.stat)
+				// It differs when a file of another repository was changed.
+				n.Hash = chain.Sum(strconv.AppendInt(nil, n.stat.Ctime, 10))
 				w.seen.Add(1)
 				continue
 			}
@@ -256,9 +257,6 @@ func (w *walk) fill(p ScanPlace, rel string, rules IgnoreFolder, now, before *se
 	below.Wait()
 	return failed
 }
-
-// timeHash stands for a file of another repository: it differs when the file was changed.
-func timeHash(st ScanStat) chain.Hash { return chain.Sum(strconv.AppendInt(nil, st.Ctime, 10)) }
 
 // enter walks a folder in another. One that cannot be read is unknown; one with a .git is
 // another repository, and so is all that is in it (nested).

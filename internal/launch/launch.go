@@ -290,17 +290,11 @@ func chooseVariables(env []string, tables ...[]string) []string {
 			continue
 		}
 		known := slices.ContainsFunc(tables, func(t []string) bool { return hasVariable(t, name) })
-		if hasVariable(named, name) || known && !isGuarded(value) {
+		if hasVariable(named, name) || known && !withUser().MatchString(value) {
 			out = append(out, pair)
 		}
 	}
 	return out
-}
-
-// isGuarded reports whether a value has an address with a user in it, and so perhaps a password. Few have an
-// address at all.
-func isGuarded(value string) bool {
-	return strings.Contains(value, "://") && withUser().MatchString(value)
 }
 
 var withUser = text.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)

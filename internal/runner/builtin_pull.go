@@ -126,7 +126,7 @@ func (j *builtinAttempt) commit(ctx context.Context, repo git.Tree, by git.Ident
 		message += "\n" + trailer + ": " + key
 	}
 	// A time that is not ours to choose, and comes after what it is made on.
-	return git.CommitTree(ctx, repo, by, tree, base, message, about.Date.Add(time.Second))
+	return git.CommitTree(ctx, repo, by, tree, message, about.Date.Add(time.Second), base)
 }
 
 // publish pushes the branch and opens the pull request, as far as that was not done.

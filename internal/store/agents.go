@@ -144,7 +144,7 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 	return list, nil
 }
 
-// Heads implements registry.Upkeep.
+// Heads returns the newest entry of every history, by uuid, at one moment.
 func (r reader) Heads(ctx context.Context) ([]registry.Head, error) {
 	var uuid string
 	var hash sql.RawBytes

@@ -15,7 +15,8 @@ import (
 	"ramet/internal/core/registry"
 )
 
-// Audit implements registry.Upkeep.
+// Audit checks everything, in one consistent view of the database, and returns the first damage
+// (HISTORY_DAMAGED). heads, if any, are those of a checkpoint kept elsewhere.
 func (s *Store) Audit(ctx context.Context, heads []registry.Head) (registry.Report, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
@@ -38,7 +39,7 @@ func (r reader) audit(ctx context.Context, u *registry.Auditor) (registry.Report
 		return registry.Report{}, err
 	}
 	for _, a := range agents {
-		if err := u.Agent(a, r.sizer(ctx, a)); err != nil {
+		if err := u.Agent(a, func() (int64, error) { return r.contextSize(ctx, a.ID) }); err != nil {
 			return registry.Report{}, err
 		}
 	}
@@ -48,10 +49,6 @@ func (r reader) audit(ctx context.Context, u *registry.Auditor) (registry.Report
 		}
 	}
 	return u.Report()
-}
-
-func (r reader) sizer(ctx context.Context, a agent.Agent) func() (int64, error) {
-	return func() (int64, error) { return r.contextSize(ctx, a.ID) }
 }
 
 func (r reader) auditLetters(ctx context.Context, u *registry.Auditor) error {
@@ -94,10 +91,10 @@ func (r reader) auditRefs(ctx context.Context, u *registry.Auditor) error {
 	}, `SELECT message_id, hash FROM blob_refs`)
 }
 
-// GC implements registry.Upkeep.
+// GC drops blobs that no entry names.
 func (s *Store) GC(ctx context.Context) (registry.Swept, error) { return s.gc(ctx, true) }
 
-// PlanGC implements registry.Auditor.
+// PlanGC returns what GC would drop.
 func (s *Store) PlanGC(ctx context.Context) (registry.Swept, error) { return s.gc(ctx, false) }
 
 func (s *core) gc(ctx context.Context, drop bool) (registry.Swept, error) {

@@ -280,8 +280,6 @@ var (
 	})
 )
 
-func packBlob(data []byte) []byte { return packer().EncodeAll(data, nil) }
-
 func unpackBlob(h chain.Hash, packed []byte) ([]byte, error) {
 	data, err := unpacker().DecodeAll(packed, nil)
 	if err != nil {

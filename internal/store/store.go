@@ -66,9 +66,9 @@ type Dialect interface {
 	// Changes is registry.Feed on this engine.
 	Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error)
 	Latest(ctx context.Context) (registry.Cursor, error)
-	// Backup is registry.Upkeep's.
+	// Backup is Store's.
 	Backup(ctx context.Context, path string) error
-	// Describe is registry.Upkeep's.
+	// Describe is Store's.
 	Describe(ctx context.Context) (registry.Description, error)
 	// Snapshot are the options of a transaction that sees one moment.
 	Snapshot() *sql.TxOptions
@@ -244,7 +244,7 @@ func (s *Store) Listen(ctx context.Context, ring func(registry.Ring)) error {
 	return nil
 }
 
-// Backup implements registry.Upkeep.
+// Backup writes a consistent copy into a new SQLite file.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.d.Backup(ctx, path); err != nil {
 		return s.fail("back up", err)
@@ -252,7 +252,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// Describe implements registry.Upkeep.
+// Describe returns what the store is.
 func (s *Store) Describe(ctx context.Context) (registry.Description, error) {
 	d, err := s.d.Describe(ctx)
 	if err != nil {

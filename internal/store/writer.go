@@ -205,7 +205,7 @@ func (p *writer) insertBlobs(ctx context.Context) error {
 	slices.SortStableFunc(p.blob, func(a, b ref) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
 	for _, b := range p.blob {
 		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)
-			ON CONFLICT (hash) DO UPDATE SET size = excluded.size`, b.Hash[:], len(b.Data), packBlob(b.Data)); err != nil {
+			ON CONFLICT (hash) DO UPDATE SET size = excluded.size`, b.Hash[:], len(b.Data), packer().EncodeAll(b.Data, nil)); err != nil {
 			return err
 		}
 		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blob_refs (message_id, hash) VALUES ($1, $2)

@@ -582,7 +582,7 @@ func timeOf(e run.Event, before time.Time) time.Time {
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
 		return laterTime(time.Unix(0, 0).UTC(), before)
 	}
-	return t.UTC().Truncate(time.Microsecond)
+	return truncateTime(t)
 }
 
 // Signal leaves a signal in a channel that has room for one.

@@ -94,7 +94,7 @@ func (t *Turn) Call(id string, at time.Time, c history.Call) []Delivery {
 	used := fieldValues{"input_tokens": input, "output_tokens": c.Output, "total_tokens": input + c.Output,
 		"cache_read_tokens": c.CacheRead, "cache_write_tokens": c.CacheWrite}
 	if c.Priced {
-		used["api_cost_usd"] = formatDollars(c.Cost)
+		used["api_cost_usd"] = json.Number(strconv.FormatFloat(float64(c.Cost)/1e9, 'f', -1, 64)) // exactly
 	}
 	var why reason
 	switch c.Outcome {
@@ -128,11 +128,6 @@ func (t *Turn) End(at time.Time, code, message string) []Delivery {
 }
 
 func truncateTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
-// formatDollars writes an amount of nano-dollars in dollars, exactly.
-func formatDollars(nano int64) json.Number {
-	return json.Number(strconv.FormatFloat(float64(nano)/1e9, 'f', -1, 64))
-}
 
 // Hook creates the record of a hook, finished: a gate of the turn. One that objected did what it is
 // for; one that failed or took too long did not.

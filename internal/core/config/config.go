@@ -26,6 +26,7 @@
 package config
 
 import (
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -240,7 +241,7 @@ func (c *Config) addEnvironment(s Setting, env func(string) string) error {
 }
 
 func (c *Config) addFlags(flags map[string]string) error {
-	for _, key := range sortedKeys(flags) {
+	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		s, err := lookupSetting(key)
 		if err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -143,7 +145,7 @@ func dottedEntries(meta *toml.MetaData, table string, value toml.Primitive) []en
 		return nil
 	}
 	var out []entry
-	for _, name := range sortedKeys(parts) {
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		key := table + "_" + name
 		if _, err := lookupSetting(key); err != nil {
 			return nil
@@ -157,6 +159,3 @@ func dottedEntries(meta *toml.MetaData, table string, value toml.Primitive) []en
 	}
 	return out
 }
-
-// undotted returns the setting that a name with a dot means.
-func undotted(key string) string { return strings.ReplaceAll(key, ".", "_") }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -126,7 +125,7 @@ func Settings() []Setting { return slices.Clone(settings) }
 // lookupSetting finds a key, or suggests the one that was probably meant.
 func lookupSetting(key string) (Setting, error) {
 	for _, s := range settings {
-		if s.Key == key || s.Key == undotted(key) {
+		if s.Key == key || s.Key == strings.ReplaceAll(key, ".", "_") {
 			return s, nil
 		}
 	}
@@ -210,5 +209,3 @@ func atPlace(where string, err error) error {
 	placed.Message = where + ": " + f.Message
 	return &placed
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -133,20 +133,21 @@ var vendorFields = map[string]func(*catalog.Vendor, any) error{
 	"protocol": func(v *catalog.Vendor, x any) error {
 		return oneOf((*string)(&v.Protocol), x, string(catalog.Chat), string(catalog.Responses), string(catalog.Anthropic), string(catalog.Gemini))
 	},
+	"local": func(v *catalog.Vendor, x any) error { return boolConfig(&v.Local, x) },
 	"key": func(v *catalog.Vendor, x any) error {
-		needs, ok := x.(bool)
-		if v.Free = !needs; !ok {
-			return fmt.Errorf("must be true or false")
-		}
-		return nil
+		needs := false
+		err := boolConfig(&needs, x)
+		v.Free = !needs
+		return err
 	},
-	"local": func(v *catalog.Vendor, x any) error {
-		ok := false
-		if v.Local, ok = x.(bool); !ok {
-			return fmt.Errorf("must be true or false")
-		}
-		return nil
-	},
+}
+
+func boolConfig(to *bool, x any) error {
+	is, ok := x.(bool)
+	if *to = is; !ok {
+		return fmt.Errorf("must be true or false")
+	}
+	return nil
 }
 
 func textConfig(to *string, x any) error {
@@ -315,15 +316,9 @@ var hookFields = map[string]func(*Hook, any) error{
 		}
 		return nil
 	},
-	"matcher": func(h *Hook, x any) error { return textConfig(&h.Matcher, x) },
-	"command": func(h *Hook, x any) error { return textConfig(&h.Command, x) },
-	"required": func(h *Hook, x any) error {
-		is, ok := x.(bool)
-		if h.Required = is; !ok {
-			return fmt.Errorf("must be true or false")
-		}
-		return nil
-	},
+	"matcher":  func(h *Hook, x any) error { return textConfig(&h.Matcher, x) },
+	"command":  func(h *Hook, x any) error { return textConfig(&h.Command, x) },
+	"required": func(h *Hook, x any) error { return boolConfig(&h.Required, x) },
 	"timeout": func(h *Hook, x any) error {
 		switch v := x.(type) {
 		case int64:

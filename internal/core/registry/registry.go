@@ -130,24 +130,6 @@ type Change struct {
 	Letter *mail.Letter
 }
 
-// Upkeep is the care of a workspace as a whole.
-type Upkeep interface {
-	// Audit checks everything, in one consistent view of the database, and
-	// returns the first damage (HISTORY_DAMAGED). heads, if any, are those of
-	// a checkpoint kept elsewhere.
-	Audit(ctx context.Context, heads []Head) (Report, error)
-	// Heads returns the newest entry of every history, by uuid, at one moment.
-	Heads(ctx context.Context) ([]Head, error)
-	// GC drops blobs that no entry names.
-	GC(ctx context.Context) (Swept, error)
-	// PlanGC returns what GC would drop.
-	PlanGC(ctx context.Context) (Swept, error)
-	// Backup writes a consistent copy into a new SQLite file.
-	Backup(ctx context.Context, path string) error
-	// Describe returns what the store is.
-	Describe(ctx context.Context) (Description, error)
-}
-
 // Swept counts what a GC dropped.
 type Swept struct {
 	Blobs int64 `json:"blobs"`

@@ -31,7 +31,8 @@ func Standard() []Source {
 		Files(Configuration, "changes settings of ramet in this project", mostConfiguration, ConfigurationFile),
 		instructionsSource(),
 		Files(Servers, "names programs and services whose tools agents may ask for; programs start with the network, and write caches and the folders named", mostConfiguration, ".mcp.json"),
-		obeyedSource(),
+		// What another source finds too is listed there only.
+		{Obeyed, func(g *Ground) ([]Thing, error) { return g.obeyed(launch.ObeyedNames()) }},
 	}
 }
 
@@ -227,12 +228,6 @@ const Obeyed Kind = "driver settings"
 
 // mostObeyed bounds the files below one folder of settings.
 const mostObeyed = 2000
-
-// obeyedSource returns the source of all files that drivers obey. What another source finds too is listed
-// there only.
-func obeyedSource() Source {
-	return Source{Obeyed, func(g *Ground) ([]Thing, error) { return g.obeyed(launch.ObeyedNames()) }}
-}
 
 // obeyed finds the files of names; those that end with a slash are folders.
 func (g *Ground) obeyed(names []string) ([]Thing, error) {

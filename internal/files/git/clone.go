@@ -335,11 +335,11 @@ func Unpack(ctx context.Context, bundle, commit, repo string) error {
 
 // write makes a commit of a tree in our name.
 func write(ctx context.Context, t Tree, tree, message string, date time.Time, parents ...string) (string, error) {
-	return writeBy(ctx, t, ours, tree, message, date, parents...)
+	return CommitTree(ctx, t, ours, tree, message, date, parents...)
 }
 
-// writeBy makes a commit of a tree in the name of an identity.
-func writeBy(ctx context.Context, t Tree, by Identity, tree, message string, date time.Time, parents ...string) (string, error) {
+// CommitTree makes a commit of a tree on top of others, in the name of an identity.
+func CommitTree(ctx context.Context, t Tree, by Identity, tree, message string, date time.Time, parents ...string) (string, error) {
 	c, err := t.command()
 	if err != nil {
 		return "", err

@@ -358,11 +358,6 @@ func ApplyTo(ctx context.Context, t Tree, commit string, patch []byte) (tree str
 	return tree, err
 }
 
-// CommitTree makes a commit of a tree on top of another, in the name of an identity.
-func CommitTree(ctx context.Context, t Tree, by Identity, tree, parent, message string, date time.Time) (string, error) {
-	return writeBy(ctx, t, by, tree, message, date, parent)
-}
-
 // PatchedFiles returns the files that a patch changes, by their paths in the tree. A text that is no
 // patch is INVALID_TEXT.
 func PatchedFiles(ctx context.Context, t Tree, patch []byte) ([]string, error) {

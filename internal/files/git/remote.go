@@ -357,12 +357,7 @@ func (t Tree) courier(ctx context.Context, commit string) (Command, error) {
 		os.RemoveAll(dir)
 		return Command{}, err
 	}
-	return Command{Dir: dir, Env: []string{"GIT_DIR=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quotePath(from)}}, nil
-}
-
-// quotePath writes a path as git reads it in a list of paths.
-func quotePath(path string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+	return Command{Dir: dir, Env: []string{"GIT_DIR=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(from) + `"`}}, nil
 }
 
 // reason returns what git says about the reference.

@@ -118,16 +118,12 @@ func (u Update) Changes() []string {
 			}
 		}
 		for _, m := range old.Models {
-			if !hasModel(t, m.Name) {
+			if !slices.ContainsFunc(t.Models, func(o llm.Model) bool { return o.Name == m.Name }) {
 				out = append(out, fmt.Sprintf("- %s/%s", v.Name, m.Name))
 			}
 		}
 	}
 	return out
-}
-
-func hasModel(t Table, name string) bool {
-	return slices.ContainsFunc(t.Models, func(m llm.Model) bool { return m.Name == name })
 }
 
 // describeDifference describes in what two entries of a model differ, in a few words.

@@ -19,9 +19,6 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// silenceGrace returns how long a server may be silent beyond the time that it waits for locks.
-func silenceGrace() time.Duration { return seconds(10) }
-
 // patience returns how long to retry when a connection was lost or cannot be opened.
 func patience() time.Duration { return seconds(8) }
 

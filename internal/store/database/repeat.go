@@ -232,9 +232,6 @@ func (t *Tx) end(as func(*transaction) error) error {
 	return t.Conn.Raw(func(any) error { return as(t.tx) })
 }
 
-// judgeTime returns how long to ask a server for the outcome of a commit whose answer was lost.
-func judgeTime() time.Duration { return seconds(10) }
-
 // Undone is the error of a transaction that surely did nothing.
 type Undone struct{ Err error }
 
@@ -261,7 +258,7 @@ const (
 
 // judge finds out what came of a transaction whose commit was not answered.
 func (t *transaction) judge(cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), judgeTime())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), seconds(10))
 	defer cancel()
 	waiting := time.AfterFunc(tellAfter(), func() { t.of.tell(ctx) })
 	defer waiting.Stop()

@@ -77,11 +77,6 @@ type reread struct {
 	side *session // of ours alone; nil: the rows are those of the session
 }
 
-// rereads makes the rows of a question that was just asked.
-func (s *session) rereads(ctx context.Context, q *question, rows driver.Rows) driver.Rows {
-	return &reread{Rows: rows, ctx: ctx, of: s, now: q}
-}
-
 // Next implements driver.Rows.
 func (r *reread) Next(row []driver.Value) error {
 	err := r.Rows.Next(row)

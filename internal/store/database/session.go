@@ -39,7 +39,7 @@ var (
 
 // asks sets how long the server may be silent while a statement is carried out.
 func (s *session) asks(ctx context.Context) {
-	m := &manner{silence: s.of.pg.lockTimeout() + silenceGrace(), tell: func() { s.of.tell(ctx) }}
+	m := &manner{silence: s.of.pg.lockTimeout() + seconds(10), tell: func() { s.of.tell(ctx) }}
 	if patient, _ := ctx.Value(unhurried{}).(bool); patient || !s.writes {
 		pid := s.Conn.Conn().PgConn().PID()
 		m.working = func() bool { return s.of.working(pid) }
@@ -115,7 +115,7 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 	if s.reads {
 		s.asked = append(s.asked, q)
 	}
-	return s.rereads(ctx, q, rows), nil
+	return &reread{Rows: rows, ctx: ctx, of: s, now: q}, nil
 }
 
 // idleReader sets how long a transaction that only reads may be silent: who writes an export

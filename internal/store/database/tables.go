@@ -128,7 +128,7 @@ func (t Tables) Version(ctx context.Context, q Rower) (int, error) {
 	var others, version int
 	if err := q.QueryRowContext(ctx, `SELECT coalesce(bool_or(c.relname = $2), false), count(*) FILTER (WHERE c.relname <> ALL ($3::text[]))
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')`,
-		t.Schema, t.Marker, arrayLiteral(t.Beside)).Scan(&ours, &others); err != nil {
+		t.Schema, t.Marker, "{"+strings.Join(t.Beside, ",")+"}").Scan(&ours, &others); err != nil {
 		return 0, err
 	}
 	switch {
@@ -220,6 +220,3 @@ func runTexts(ctx context.Context, tx *sql.Tx, texts []string) error {
 	}
 	return nil
 }
-
-// arrayLiteral writes names of tables as PostgreSQL reads an array.
-func arrayLiteral(names []string) string { return "{" + strings.Join(names, ",") + "}" }

@@ -124,15 +124,12 @@ type silence struct {
 	whose *manner     // that the wait is judged by
 }
 
-// lookInterval returns the time between two looks at a wait after its caller was notified of it.
-func lookInterval() time.Duration { return seconds(1) }
-
 // look returns when it is looked at next.
 func (s *silence) look() time.Time {
 	if !s.told {
 		return s.began.Add(tellAfter())
 	}
-	return time.Now().Add(lookInterval())
+	return time.Now().Add(seconds(1))
 }
 
 // judge returns an error if the server was silent for too long.
