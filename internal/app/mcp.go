@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -227,7 +226,11 @@ func pool(ws *session.Workspace) (*mcp.Pool, string, error) {
 	if runtime.GOOS == "windows" {
 		return nil, note, fault.New(fault.Failed, "MCP servers are not held on this system yet")
 	}
-	return &mcp.Pool{Servers: servers, Cache: filepath.Join(ws.Home, "mcp"), Version: version}, note, nil
+	return newPool(ws, servers), note, nil
+}
+
+func newPool(ws *session.Workspace, servers []mcp.Server) *mcp.Pool {
+	return &mcp.Pool{Servers: servers, Cache: filepath.Join(ws.Home, "mcp"), Version: version}
 }
 
 // serverPatience limits the time a turn waits for servers whose tools aren't known yet.
@@ -279,21 +282,6 @@ func (m serverMaker) lent(given []config.Server) []mcp.Server {
 	return out
 }
 
-// lending are the pools of servers that were lent in this process.
-type lending struct{ pools []*mcp.Pool }
-
-// pool returns the pool of these servers; a new one for others. The caller has the mutex.
-func (l *lending) pool(servers []mcp.Server, cache string) *mcp.Pool {
-	for _, p := range l.pools {
-		if reflect.DeepEqual(p.Servers, servers) {
-			return p
-		}
-	}
-	p := &mcp.Pool{Servers: servers, Cache: cache, Version: version}
-	l.pools = append(l.pools, p)
-	return p
-}
-
 // borrowed returns the pool of the workspace, which may be nil, with the servers that an editor lends an
 // agent; one that the workspace has under the same name is used instead.
 func (t *tools) borrowed(ctx context.Context, a agent.Agent, own *mcp.Pool) *mcp.Pool {
@@ -309,19 +297,7 @@ func (t *tools) borrowed(ctx context.Context, a agent.Agent, own *mcp.Pool) *mcp
 		return own
 	}
 	m := serverMaker{ws: t.request.Workspace, hide: t.hidden, boxed: sandbox.Available()}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.lending.pool(append(all, m.lent(given)...), filepath.Join(t.request.Home, "mcp"))
-}
-
-// closeLent ends the servers that were lent.
-func (t *tools) closeLent() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, p := range t.lending.pools {
-		p.Close()
-	}
-	t.lending.pools = nil
+	return t.request.Servers().Keep(newPool(t.request.Workspace, append(all, m.lent(given)...)))
 }
 
 // ownTools answers what the programs of a kernel's agents ask of ramet: each is its agent, as the

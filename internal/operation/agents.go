@@ -210,14 +210,11 @@ func drawBranches(nodes []agent.Node) []string {
 	return out
 }
 
-// LineageInput has no fields.
-type LineageInput struct{}
-
 // Lineage returns what a picture of all agents in time is drawn from.
-var Lineage = Op[LineageInput, public.Lineage]{
+var Lineage = Op[NoInput, public.Lineage]{
 	Doc: Doc{Name: "lineage", Group: "agents", ID: "getLineage", Route: "GET /api/v1/lineage 200", Faces: HTTP, Effect: Reads,
 		Summary: "Get all agents that ever existed, by time, with marks, rewinds and mail: the data of a lineage graph"},
-	Run: func(ctx context.Context, e *Env, _ LineageInput) (public.Lineage, error) {
+	Run: func(ctx context.Context, e *Env, _ NoInput) (public.Lineage, error) {
 		return e.Agents().Lineage(ctx)
 	},
 }
@@ -233,7 +230,7 @@ var Show = Op[ShowInput, AgentDetails]{
 	Doc: Doc{Name: "show", Group: "agents", ID: "getAgent", Route: "GET /api/v1/agents/{ref=agent} 200", Faces: CLI | HTTP, Effect: Reads,
 		Summary: "Show one agent",
 		Help:    `Show one agent: lineage, message ranges, counts, model, folder, lease, and its state in full.`},
-	Run: showAgent, Text: writeDetails, Public: publicDetails,
+	On: showAgent, Text: writeDetails, Public: publicDetails,
 }
 
 // AgentDetails is all there is to say about an agent.
@@ -247,10 +244,8 @@ type AgentDetails struct {
 	spent   registry.Accounts
 }
 
-func showAgent(ctx context.Context, e *Env, in ShowInput) (out AgentDetails, err error) {
-	if out.agent, err = e.Find(ctx, string(in.Agent)); err != nil {
-		return out, err
-	}
+func showAgent(ctx context.Context, e *Env, a agent.Agent, in ShowInput) (out AgentDetails, err error) {
+	out.agent = a
 	if out.agent.Unread, err = e.Store.Unread(ctx, out.agent.ID); err != nil {
 		return out, err
 	}
@@ -364,11 +359,8 @@ func (in *RenameInput) Check() error { return At("name", agent.CheckName(in.Name
 // Rename renames an agent.
 var Rename = Op[RenameInput, public.Agent]{
 	Doc: Doc{Name: "rename", Group: "agents", Faces: CLI | Slash, Summary: "Give an agent a name"},
-	Run: func(ctx context.Context, e *Env, in RenameInput) (public.Agent, error) {
-		a, err := e.Target(ctx, in.Agent)
-		if err == nil {
-			a, err = e.Workspace.Agents().Rename(ctx, a, in.Name)
-		}
+	On: func(ctx context.Context, e *Env, a agent.Agent, in RenameInput) (public.Agent, error) {
+		a, err := e.Agents().Rename(ctx, a, in.Name)
 		return public.FormatAgent(a), err
 	},
 	Text: func(w *printer.Writer, in RenameInput, out public.Agent) {

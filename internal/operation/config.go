@@ -56,11 +56,9 @@ trust"), the environment, or the default.
 		return out, nil
 	},
 	Text: func(w *printer.Writer, _ NoInput, out SettingList) {
-		rows := [][]string{{"KEY", "VALUE", "FROM"}}
-		for _, s := range out.Settings {
-			rows = append(rows, []string{s.Key, s.Value, strings.TrimSpace(s.Layer + " " + s.Where)})
-		}
-		w.Table(rows)
+		writeTable(w, "", []string{"KEY", "VALUE", "FROM"}, out.Settings, func(s Setting) []string {
+			return []string{s.Key, s.Value, strings.TrimSpace(s.Layer + " " + s.Where)}
+		})
 		for _, path := range out.Ignored {
 			w.Line("%s is not used: this version has not been accepted (`ramet trust`)", path)
 		}

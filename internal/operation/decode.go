@@ -3,6 +3,7 @@ package operation
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func Decode(o Operation, f Face, body []byte, in any, path ...string) error {
 		return Invalid("", fault.InvalidField, "must be an object: %w", err)
 	}
 	params := Offered(o, f)
-	for _, name := range sortedNames(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		p := findParam(params, name, path)
 		if p == nil {
 			e := Invalid(name, fault.InvalidField, "%s has no field %.80q", o.Describe().Name, name)
@@ -110,15 +111,6 @@ func GivenName(o Operation, field string, body []byte) string {
 		}
 	}
 	return field
-}
-
-func sortedNames(members map[string]jsontext.Value) []string {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func namesOf(params []Param, path []string) (out []string) {

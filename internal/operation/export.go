@@ -83,11 +83,7 @@ the hashes still verify with both.
 {to} claude|codex|pi writes the context as a session of that program, to the folder where
 it looks for sessions, and prints how to open it; with {output}, to another place. Thinking is
 exported only to the vendor it came from.`},
-	Run: func(ctx context.Context, e *Env, in ExportInput) (out ExportStream, err error) {
-		a, err := e.Target(ctx, in.Agent)
-		if err != nil {
-			return out, err
-		}
+	On: func(ctx context.Context, e *Env, a agent.Agent, in ExportInput) (out ExportStream, err error) {
 		x := exporter{in, e, a}
 		switch {
 		case in.To != "":
@@ -231,6 +227,9 @@ func writeMarkdown(to io.Writer, e public.Entry) error {
 	return err
 }
 
+// tags matches HTML that could look like another message, or hide those that follow.
+var tags = text.Regexp(`(?i)<!--|<sub|<h[123]`)
+
 // plainly returns a text as it is, or quoted where a reader could take some of it for another
 // message, or where it would swallow those that follow.
 func plainly(s string) string {
@@ -249,7 +248,7 @@ func plainly(s string) string {
 			}
 		case block:
 			open = marks
-		case strings.HasPrefix(bare, "<"), hasAny(strings.ToLower(bare), "<!--", "<sub", "<h1", "<h2", "<h3"):
+		case strings.HasPrefix(bare, "<"), tags().MatchString(bare):
 			return fenceText("", s)
 		case strings.HasPrefix(bare, "#") && isKind(strings.Trim(bare, "# \t")),
 			i+1 < len(lines) && isKind(bare) && strings.Trim(lines[i+1], "-= \t") == "":
@@ -260,10 +259,6 @@ func plainly(s string) string {
 		return fenceText("", s)
 	}
 	return s
-}
-
-func hasAny(s string, parts ...string) bool {
-	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
 // isKind reports whether a headline would be that of a message.

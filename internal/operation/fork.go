@@ -87,7 +87,7 @@ turn. With --run it starts at once, and the command prints the answer.
 With {driver}, another program continues the conversation. If the parent is driven by the same
 program, its turn has ended, and the program can fork, this is a fork of the program's own
 session. Otherwise the program gets the conversation as text.`},
-	Run:   fork,
+	On:    fork,
 	Text:  func(w *printer.Writer, _ ForkInput, out Forked) { w.Line("%s", string(out.Child.ID)) },
 	Notes: forkNotes,
 	Public: func(f Face, out Forked) any {
@@ -128,16 +128,12 @@ func (f Forked) child() Child {
 	return out
 }
 
-func fork(ctx context.Context, e *Env, in ForkInput) (Forked, error) {
-	f := session.Fork{Name: valueOf(in.Name), At: in.At, Worktree: in.Worktree, Clean: in.Clean, Role: string(in.Role), Effort: in.Effort, Start: in.Start.kernel()}
-	var err error
-	if f.Parent, err = e.Target(ctx, in.Agent); err != nil {
-		return Forked{}, err
-	}
+func fork(ctx context.Context, e *Env, a agent.Agent, in ForkInput) (Forked, error) {
+	f := session.Fork{Parent: a, Name: valueOf(in.Name), At: in.At, Worktree: in.Worktree, Clean: in.Clean, Role: string(in.Role), Effort: in.Effort, Start: in.Start.kernel()}
 	if in.Prompt != nil {
-		prompt := string(*in.Prompt)
-		f.Prompt = &prompt
+		f.Prompt = new(string(*in.Prompt))
 	}
+	var err error
 	if f.Model, err = e.Programs().Driver(string(in.Driver), string(in.Model)); err != nil {
 		return Forked{}, At("model", err)
 	}
@@ -239,7 +235,7 @@ var Kill = Op[KillInput, registry.Killed]{
 Whatever a kernel on this machine runs for them is stopped before the command returns.
 Without {cascade}, children are adopted by their nearest living ancestor, unless your
 configuration has orphans = "cascade".`},
-	Run:    kill,
+	On:     kill,
 	Public: func(_ Face, out registry.Killed) any { return public.FormatKilled(out) },
 	Text: func(w *printer.Writer, _ KillInput, out registry.Killed) {
 		below := len(out.Victims)
@@ -255,12 +251,8 @@ configuration has orphans = "cascade".`},
 	},
 }
 
-func kill(ctx context.Context, e *Env, in KillInput) (registry.Killed, error) {
-	a, err := e.Target(ctx, in.Agent)
-	if err != nil {
-		return registry.Killed{}, err
-	}
-	done, err := e.Workspace.Agents().Kill(ctx, session.Kill{Agent: a, Cascade: in.Cascade, Reason: valueOf(in.Reason), Confirm: in.Confirm})
+func kill(ctx context.Context, e *Env, a agent.Agent, in KillInput) (registry.Killed, error) {
+	done, err := e.Agents().Kill(ctx, session.Kill{Agent: a, Cascade: in.Cascade, Reason: valueOf(in.Reason), Confirm: in.Confirm})
 	if wrong, ok := errors.AsType[session.Miscounted](err); ok {
 		e := Invalid("confirm", fault.Conflict, "%s", wrong.Error())
 		e.About, e.Suggestion = "must be the number of agents that end", strconv.Itoa(wrong.N)
@@ -279,12 +271,8 @@ type PreviewKillInput struct {
 var PreviewKill = Op[PreviewKillInput, KillPreview]{
 	Doc: Doc{Name: "kill preview", Group: "agents", ID: "previewKill", Route: "GET /api/v1/agents/{ref=agent}/kill-preview 200", Faces: HTTP, Effect: Reads,
 		Summary: "Count the agents that a kill would end"},
-	Run: func(ctx context.Context, e *Env, in PreviewKillInput) (out KillPreview, err error) {
-		a, err := e.Target(ctx, in.Agent)
-		if err != nil {
-			return out, err
-		}
-		n, _, err := e.Workspace.Agents().Victims(ctx, session.Kill{Agent: a, Cascade: in.Cascade})
+	On: func(ctx context.Context, e *Env, a agent.Agent, in PreviewKillInput) (out KillPreview, err error) {
+		n, _, err := e.Agents().Victims(ctx, session.Kill{Agent: a, Cascade: in.Cascade})
 		return KillPreview{n, *in.Cascade, a.Status == agent.Dead}, err
 	},
 }

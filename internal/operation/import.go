@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -283,12 +284,5 @@ func writeImports(w *printer.Writer, i *public.Imports) {
 }
 
 func countedKeys(m map[string]int64) []string {
-	var out []string
-	for k, n := range m {
-		if n > 0 {
-			out = append(out, k)
-		}
-	}
-	slices.SortFunc(out, strings.Compare)
-	return out
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(k string) bool { return m[k] <= 0 })
 }

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
 	"ramet/internal/core/mail"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -31,7 +32,7 @@ var Mail = Op[MailInput, Mailbox]{
 		Model:   "List a mailbox, unread mail first; marks nothing.",
 		Help: `List an agent's mail (default: agent 0), unread first. {unread}, {from} and {match} filter the
 list. Nothing is marked as read.`},
-	Run: listMail, Text: writeMailbox,
+	On: listMail, Text: writeMailbox,
 	Public: func(f Face, out Mailbox) any {
 		list := make([]public.Letter, len(out.letters))
 		for i, l := range out.letters {
@@ -64,11 +65,7 @@ type Mailbox struct {
 	more    int
 }
 
-func listMail(ctx context.Context, e *Env, in MailInput) (out Mailbox, err error) {
-	a, err := e.Target(ctx, in.Agent)
-	if err != nil {
-		return out, err
-	}
+func listMail(ctx context.Context, e *Env, a agent.Agent, in MailInput) (out Mailbox, err error) {
 	out.owner, out.names = a.Label(), map[id.Agent]string{}
 	filter := mail.Filter{Unread: in.Unread, Deleted: in.Deleted}
 	if in.From != "" {
@@ -101,12 +98,7 @@ func listMail(ctx context.Context, e *Env, in MailInput) (out Mailbox, err error
 }
 
 func writeMailbox(w *printer.Writer, _ MailInput, m Mailbox) {
-	if len(m.letters) == 0 {
-		w.Line("no mail for %s", m.owner)
-		return
-	}
-	rows := [][]string{{"N", "STATE", "FROM", "AGE", "TEXT"}}
-	for _, l := range m.letters {
+	writeTable(w, fmt.Sprintf("no mail for %s", m.owner), []string{"N", "STATE", "FROM", "AGE", "TEXT"}, m.letters, func(l mail.Letter) []string {
 		state := "read"
 		if l.Unread() {
 			state = "unread"
@@ -114,9 +106,8 @@ func writeMailbox(w *printer.Writer, _ MailInput, m Mailbox) {
 		if !l.DeletedAt.IsZero() {
 			state = "deleted"
 		}
-		rows = append(rows, []string{fmt.Sprint(l.Number), state, m.names[l.From], w.Age(l.CreatedAt), text.Line(l.Body, 60)})
-	}
-	w.Table(rows)
+		return []string{fmt.Sprint(l.Number), state, m.names[l.From], w.Age(l.CreatedAt), text.Line(l.Body, 60)}
+	})
 	if m.more > 0 {
 		w.Line("%d more", m.more)
 	}
@@ -132,7 +123,7 @@ type DeleteMailInput struct {
 // command line it is "mail --delete".
 var DeleteMail = Op[DeleteMailInput, LettersDeleted]{
 	Doc: Doc{Name: "delete-mail", Group: "mail", Faces: Slash, Summary: "Hide mail N"},
-	Run: deleteMail,
+	On:  deleteMail,
 	Text: func(w *printer.Writer, _ DeleteMailInput, out LettersDeleted) {
 		for _, n := range out.Letters {
 			w.Line("Deleted mail %d", n)
@@ -146,11 +137,7 @@ type LettersDeleted struct {
 	Letters []int64  `json:"deleted"`
 }
 
-func deleteMail(ctx context.Context, e *Env, in DeleteMailInput) (LettersDeleted, error) {
-	a, err := e.Target(ctx, in.Agent)
-	if err != nil {
-		return LettersDeleted{}, err
-	}
+func deleteMail(ctx context.Context, e *Env, a agent.Agent, in DeleteMailInput) (LettersDeleted, error) {
 	out := LettersDeleted{Agent: a.ID}
 	for _, n := range in.Numbers {
 		if !slices.Contains(out.Letters, int64(n)) {
@@ -174,7 +161,7 @@ var Read = Op[ReadInput, LetterRead]{
 		Model:   "Read mail and mark it as read: this number, or the oldest unread.",
 		Help: `Read mail of an agent and mark it as read: message N, or the oldest unread one. With {peek} it
 stays unread.`},
-	Run: readLetter,
+	On: readLetter,
 	Text: func(w *printer.Writer, _ ReadInput, out LetterRead) {
 		if out.Letter == nil {
 			w.Line("no unread mail for %s", out.owner)
@@ -191,12 +178,8 @@ type LetterRead struct {
 	owner, from string
 }
 
-func readLetter(ctx context.Context, e *Env, in ReadInput) (LetterRead, error) {
-	a, err := e.Target(ctx, in.Agent)
-	if err != nil {
-		return LetterRead{}, err
-	}
-	read := e.Workspace.Mail().Read
+func readLetter(ctx context.Context, e *Env, a agent.Agent, in ReadInput) (LetterRead, error) {
+	read := e.Mail().Read
 	if in.Peek {
 		read = e.Mail().Peek
 	}

@@ -58,11 +58,7 @@ which the program isn't known to ask, it runs confined.`},
 var ShowMode = Op[AgentInput, ModeNow]{
 	Doc: Doc{Name: "mode show", Group: "permissions", ID: "getMode", Route: "GET /api/v1/agents/{ref=agent}/mode 200", Faces: HTTP, Effect: Reads,
 		Summary: "Get how an agent's calls are approved"},
-	Run: func(ctx context.Context, e *Env, in AgentInput) (out ModeNow, err error) {
-		a, err := e.Target(ctx, in.Agent)
-		if err != nil {
-			return out, err
-		}
+	On: func(ctx context.Context, e *Env, a agent.Agent, _ AgentInput) (out ModeNow, err error) {
 		return e.mode(ctx, a)
 	},
 }
@@ -272,8 +268,7 @@ state. ramet never touches its login.`},
 }
 
 func writeDrivers(w *printer.Writer, _ DriversInput, d public.Drivers) {
-	rows := [][]string{{"NAME", "STATE", "VERSION", "ASKS", "BOX", "CAN", "WHAT"}}
-	for _, one := range d.Drivers {
+	writeTable(w, "", []string{"NAME", "STATE", "VERSION", "ASKS", "BOX", "CAN", "WHAT"}, d.Drivers, func(one public.Driver) []string {
 		what := strings.Join(one.Command, " ")
 		switch {
 		case one.Why != nil:
@@ -283,9 +278,8 @@ func writeDrivers(w *printer.Writer, _ DriversInput, d public.Drivers) {
 		case one.Path != nil:
 			what = *one.Path
 		}
-		rows = append(rows, []string{one.Name, one.State, orDash(one.Version), yesNo(one.Asks), yesNo(one.Boxed), orText(strings.Join(one.Can, " ")), text.Line(what, 100)})
-	}
-	w.Table(rows)
+		return []string{one.Name, one.State, orDash(one.Version), yesNo(one.Asks), yesNo(one.Boxed), orText(strings.Join(one.Can, " ")), text.Line(what, 100)}
+	})
 }
 
 func orDash(s *string) string {

@@ -129,11 +129,7 @@ var Interrupt = Op[InterruptInput, Interrupted]{
 		Help: `Stop the turn of an agent, wherever it runs, and wait until it has stopped. The interruption is
 recorded in the history, and "ramet exec --continue" continues the turn. The agent's children are
 not stopped.`},
-	Run: func(ctx context.Context, e *Env, in InterruptInput) (out Interrupted, err error) {
-		a, err := e.Target(ctx, in.Agent)
-		if err != nil {
-			return out, err
-		}
+	On: func(ctx context.Context, e *Env, a agent.Agent, in InterruptInput) (out Interrupted, err error) {
 		if e.Kernel != nil {
 			out.TakenBack = e.Kernel.Withdraw(in.Tickets...)
 		}

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/files"
 	"ramet/internal/operation/public"
@@ -79,11 +80,11 @@ var Restore = Op[RestoreInput, public.Restore]{
 		Summary: "Restore files to their state at a message",
 		Help: `Restore the files of an agent's folder to their state at a message: the given paths and everything
 below them, or all files.` + restoreHelp},
-	Run: func(ctx context.Context, e *Env, in RestoreInput) (public.Restore, error) {
+	On: func(ctx context.Context, e *Env, a agent.Agent, in RestoreInput) (public.Restore, error) {
 		if in.Rewind {
-			return e.rewindFiles(ctx, in.Agent, session.Rewinding{To: in.At}, in.RestoreOptions)
+			return e.rewindFiles(ctx, a, session.Rewinding{To: in.At}, in.RestoreOptions)
 		}
-		return e.restore(ctx, in.Agent, session.Restoring{At: in.At, Last: in.Last, Paths: in.Paths}, in.RestoreOptions)
+		return e.restore(ctx, session.Restoring{Agent: a, At: in.At, Last: in.Last, Paths: in.Paths}, in.RestoreOptions)
 	},
 	Text: func(w *printer.Writer, _ RestoreInput, out public.Restore) { writeRestore(w, out) },
 	Ask:  askRestore,
@@ -102,29 +103,22 @@ var Undo = Op[UndoInput, public.Restore]{
 		Help: `Undo the file changes of the last turn of an agent (default: agent 0) that changed any. The
 conversation is not changed; "ramet rewind --files" goes back with both. After a restore, undo
 reverts the restore.` + restoreHelp},
-	Run: func(ctx context.Context, e *Env, in UndoInput) (public.Restore, error) {
-		return e.restore(ctx, in.Agent, session.Restoring{Last: true}, in.RestoreOptions)
+	On: func(ctx context.Context, e *Env, a agent.Agent, in UndoInput) (public.Restore, error) {
+		return e.restore(ctx, session.Restoring{Agent: a, Last: true}, in.RestoreOptions)
 	},
 	Text: func(w *printer.Writer, _ UndoInput, out public.Restore) { writeRestore(w, out) },
 	Ask:  askRestore,
 }
 
-func (e *Env) restore(ctx context.Context, of AgentRef, r session.Restoring, o RestoreOptions) (out public.Restore, err error) {
-	if r.Agent, err = e.Target(ctx, of); err != nil {
-		return out, err
-	}
+func (e *Env) restore(ctx context.Context, r session.Restoring, o RestoreOptions) (public.Restore, error) {
 	r.Force, r.Commands, r.Plan = o.Force, valueOf(o.Commands), o.DryRun
-	done, err := e.Workspace.Files().Restore(ctx, r)
+	done, err := e.Files().Restore(ctx, r)
 	return showRestore(done, err, o)
 }
 
-func (e *Env) rewindFiles(ctx context.Context, of AgentRef, r session.Rewinding, o RestoreOptions) (out public.Restore, err error) {
-	a, err := e.Target(ctx, of)
-	if err != nil {
-		return out, err
-	}
+func (e *Env) rewindFiles(ctx context.Context, a agent.Agent, r session.Rewinding, o RestoreOptions) (public.Restore, error) {
 	r.Force, r.Commands, r.Plan = o.Force, valueOf(o.Commands), o.DryRun
-	done, err := e.Workspace.Files().RewindFiles(ctx, a, r)
+	done, err := e.Files().RewindFiles(ctx, a, r)
 	return showRestore(done, err, o)
 }
 
@@ -226,8 +220,7 @@ can't be moved, the command refuses before it changes anything. Agents can't see
 }
 
 func writeTrash(w *printer.Writer, items []public.TrashItem) {
-	rows := [][]string{{"ID", "AGE", "SIZE", "ACT", "AGENT", "PATH"}}
-	for _, i := range items {
+	writeTable(w, "", []string{"ID", "AGE", "SIZE", "ACT", "AGENT", "PATH"}, items, func(i public.TrashItem) []string {
 		agent := "-"
 		if i.Agent != nil {
 			agent = (*i.Agent)[:min(8, len(*i.Agent))]
@@ -240,9 +233,8 @@ func writeTrash(w *printer.Writer, items []public.TrashItem) {
 		if i.Kind == "folder" || i.Kind == "worktree" {
 			path += "/"
 		}
-		rows = append(rows, []string{i.ID, age, text.FormatSize(i.Size), i.Act, agent, path})
-	}
-	w.Table(rows)
+		return []string{i.ID, age, text.FormatSize(i.Size), i.Act, agent, path}
+	})
 }
 
 // RestoreTrashInput chooses files in the trash.

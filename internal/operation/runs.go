@@ -152,12 +152,7 @@ func (r *Runs) describe(ctx context.Context, row *RunLog, log *rundir.Reader, br
 }
 
 func writeRuns(w *printer.Writer, _ ListRunsInput, out RunList) {
-	if len(out.Runs) == 0 {
-		w.Line("no runs")
-		return
-	}
-	rows := [][]string{{"RUN", "STATE", "STATUS", "EVENTS", "UPDATED"}}
-	for _, r := range out.Runs {
+	writeTable(w, "no runs", []string{"RUN", "STATE", "STATUS", "EVENTS", "UPDATED"}, out.Runs, func(r RunLog) []string {
 		state, status := r.State, r.Status
 		if r.Error != nil {
 			state = *r.Error
@@ -166,9 +161,8 @@ func writeRuns(w *printer.Writer, _ ListRunsInput, out RunList) {
 			code, _, _ := strings.Cut(*r.Reason, ":")
 			status += ": " + code
 		}
-		rows = append(rows, []string{r.RunID, state, status, fmt.Sprint(r.Events), r.Updated})
-	}
-	w.Table(rows)
+		return []string{r.RunID, state, status, fmt.Sprint(r.Events), r.Updated}
+	})
 }
 
 // runCosts knows what the calls of runs cost. Of a log that was read before, only what came behind

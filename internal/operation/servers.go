@@ -15,6 +15,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
 	"ramet/internal/core/trust"
 	"ramet/internal/ledger"
@@ -27,8 +28,7 @@ var ListServers = Op[NoInput, public.Servers]{
 	Doc: Doc{Name: "mcp list", Group: "mcp", Faces: CLI, Effect: Reads, Here: true, Summary: "List the MCP servers without starting them"},
 	Run: func(_ context.Context, e *Env, _ NoInput) (public.Servers, error) { return e.Servers().List() },
 	Text: func(w *printer.Writer, _ NoInput, out public.Servers) {
-		rows := [][]string{{"NAME", "WHOSE", "STATE", "TOOLS", "WHAT"}}
-		for _, s := range out.Servers {
+		writeTable(w, "no MCP servers; ramet mcp add NAME -- COMMAND… adds one", []string{"NAME", "WHOSE", "STATE", "TOOLS", "WHAT"}, out.Servers, func(s public.Server) []string {
 			what, tools := strings.Join(s.Command, " "), "-"
 			if s.URL != nil {
 				what = *s.URL
@@ -39,13 +39,8 @@ var ListServers = Op[NoInput, public.Servers]{
 			if s.Why != nil {
 				what = *s.Why
 			}
-			rows = append(rows, []string{s.Name, s.Scope, s.State, tools, text.Line(what, 100)})
-		}
-		if len(out.Servers) == 0 {
-			w.Line("no MCP servers; ramet mcp add NAME -- COMMAND… adds one")
-		} else {
-			w.Table(rows)
-		}
+			return []string{s.Name, s.Scope, s.State, tools, text.Line(what, 100)}
+		})
 		for _, s := range out.Servers {
 			for _, n := range s.Notes {
 				w.Line("note: %s: %s", s.Name, n)
@@ -155,19 +150,13 @@ asked. Read the descriptions first: "ramet mcp tools SERVER --json".`},
 }
 
 func writeServerTools(w *printer.Writer, out public.ServerTools) {
-	rows := [][]string{{"TOOL", "WHAT IT DOES, AS ITS SERVER SAYS"}}
-	for _, t := range out.Tools {
+	writeTable(w, "no tools", []string{"TOOL", "WHAT IT DOES, AS ITS SERVER SAYS"}, out.Tools, func(t public.ServerTool) []string {
 		what := text.Line(t.Description, 100)
 		if t.Changed != nil {
 			what = "[" + *t.Changed + "] " + what
 		}
-		rows = append(rows, []string{t.Name, what})
-	}
-	if len(out.Tools) == 0 {
-		w.Line("no tools")
-	} else {
-		w.Table(rows)
-	}
+		return []string{t.Name, what}
+	})
 	for _, n := range out.Notes {
 		w.Line("note: %s", n)
 	}
@@ -216,9 +205,6 @@ permits it. "ramet mcp logout" deletes them.`},
 	Run: func(ctx context.Context, e *Env, in ServerInput) (public.ServerLogin, error) {
 		return e.Servers().LoginServer(ctx, string(in.Server), func(address string) { e.Tell("open this address in your browser:\n" + address) })
 	},
-	Text: func(w *printer.Writer, _ ServerInput, out public.ServerLogin) {
-		w.Line("%s: %s", out.Server, out.Outcome)
-	},
 }
 
 // LogOutServer forgets a login at an MCP server.
@@ -226,9 +212,6 @@ var LogOutServer = Op[ServerInput, public.ServerLogin]{
 	Doc: Doc{Name: "mcp logout", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Delete the login for an MCP server"},
 	Run: func(_ context.Context, e *Env, in ServerInput) (public.ServerLogin, error) {
 		return e.Servers().LogoutServer(string(in.Server))
-	},
-	Text: func(w *printer.Writer, _ ServerInput, out public.ServerLogin) {
-		w.Line("%s: %s", out.Server, out.Outcome)
 	},
 }
 
@@ -250,11 +233,7 @@ var PrintToken = Op[TokenInput, AgentToken]{
 token). A client with this token acts as the agent: it can act on the agent and its subtree, and
 sends mail in its name. It gives no other access. It is valid while the agent is alive and the
 token in ramet's home is unchanged.`},
-	Run: func(ctx context.Context, e *Env, in TokenInput) (out AgentToken, err error) {
-		a, err := e.Find(ctx, string(in.Agent))
-		if err != nil {
-			return out, err
-		}
+	On: func(ctx context.Context, e *Env, a agent.Agent, _ TokenInput) (out AgentToken, err error) {
 		token, err := trust.OpenToken(e.Home)
 		if err != nil {
 			return out, err

@@ -67,19 +67,13 @@ func (l TrackList) List() (string, iter.Seq[any]) {
 
 // Text implements printer.Datum.
 func (l TrackList) Text(w *printer.Writer) {
-	if len(l.Entries) == 0 {
-		w.Line("no sub-agents")
-		return
-	}
-	rows := [][]string{{"ID", "PLAN", "TYPE", "AGE", "TASK", "STATUS"}}
-	for _, t := range l.Entries {
+	writeTable(w, "no sub-agents", []string{"ID", "PLAN", "TYPE", "AGE", "TASK", "STATUS"}, l.Entries, func(t ledger.Shown) []string {
 		age := ""
 		if at, err := time.Parse(time.RFC3339, valueOf(t.At)); err == nil {
 			age = w.Age(at)
 		}
-		rows = append(rows, []string{text.Line(t.ID, 40), text.Line(valueOf(t.Plan), 10), text.Line(valueOf(t.Type), 24), age, text.Line(t.Description, 40), describeTracked(t)})
-	}
-	w.Table(rows)
+		return []string{text.Line(t.ID, 40), text.Line(valueOf(t.Plan), 10), text.Line(valueOf(t.Type), 24), age, text.Line(t.Description, 40), describeTracked(t)}
+	})
 }
 
 // readLedger returns the ledger, and a function that shows its entries. A ledger that other programs read here is

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
 	"ramet/internal/core/trust"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -211,11 +212,7 @@ CLAUDE.md, with the files that it imports (@path). Instructions of subfolders ar
 first reads or changes a file there. The limit is 128 KiB in all.
 
 Instructions of a project are used only in the version that you accepted (ramet trust).`},
-	Run: func(ctx context.Context, e *Env, in InstructionsInput) (out public.Instructions, err error) {
-		a, err := e.Target(ctx, in.Agent)
-		if err != nil {
-			return out, err
-		}
+	On: func(ctx context.Context, e *Env, a agent.Agent, _ InstructionsInput) (out public.Instructions, err error) {
 		return e.Project().ShowInstructions(a)
 	},
 	Text: writeInstructions,
@@ -254,22 +251,16 @@ trust), and in .claude/settings.json in your home folder. Hooks of a project run
 }
 
 func writeHooks(w *printer.Writer, _ NoInput, d public.Hooks) {
-	if len(d.Hooks) == 0 {
-		w.Line("no hooks")
-	} else {
-		rows := [][]string{{"EVENT", "MATCHER", "WHOSE", "TIME", "COMMAND"}}
-		for _, h := range d.Hooks {
-			matcher, whose := h.Matcher, h.Scope
-			if matcher == "" {
-				matcher = "*"
-			}
-			if h.Required {
-				whose += ", required"
-			}
-			rows = append(rows, []string{h.Event, text.Line(matcher, 40), whose, (time.Duration(h.TimeoutMS) * time.Millisecond).String(), text.Line(h.Command, 100)})
+	writeTable(w, "no hooks", []string{"EVENT", "MATCHER", "WHOSE", "TIME", "COMMAND"}, d.Hooks, func(h public.Hook) []string {
+		matcher, whose := h.Matcher, h.Scope
+		if matcher == "" {
+			matcher = "*"
 		}
-		w.Table(rows)
-	}
+		if h.Required {
+			whose += ", required"
+		}
+		return []string{h.Event, text.Line(matcher, 40), whose, (time.Duration(h.TimeoutMS) * time.Millisecond).String(), text.Line(h.Command, 100)}
+	})
 	for _, n := range d.Notes {
 		w.Line("note: %s", n)
 	}
@@ -302,15 +293,9 @@ defines none.`},
 }
 
 func writeSkills(w *printer.Writer, d public.Skills, remarks bool) {
-	rows := [][]string{{"SKILL", "WHOSE", "WHEN TO USE IT"}}
-	for _, s := range d.Skills {
-		rows = append(rows, []string{s.Name, s.Scope, text.Line(s.Description, 100)})
-	}
-	if len(d.Skills) == 0 {
-		w.Line("no skills")
-	} else {
-		w.Table(rows)
-	}
+	writeTable(w, "no skills", []string{"SKILL", "WHOSE", "WHEN TO USE IT"}, d.Skills, func(s public.Skill) []string {
+		return []string{s.Name, s.Scope, text.Line(s.Description, 100)}
+	})
 	for _, s := range d.Skills {
 		for _, r := range s.Remarks {
 			if remarks {

@@ -44,9 +44,6 @@ const (
 	Waits Fate = "waits" // no turn begins for it
 )
 
-// MostUnread limits how many letters may wait in a mailbox, unless the settings say otherwise.
-const MostUnread = 1000
-
 // Unread reports whether the letter still waits.
 func (l Letter) Unread() bool { return l.ReadAt.IsZero() }
 

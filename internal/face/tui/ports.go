@@ -22,6 +22,10 @@ type Workspace interface {
 	Histories
 	Kernel
 	Models
+	// Shell runs a command of the user's in the folder of an agent, and passes on what it prints.
+	Shell(ctx context.Context, a id.Agent, line string, output func(string)) error
+	// Clipboard keeps the image on the clipboard in a file, and returns its path.
+	Clipboard(ctx context.Context) (string, error)
 	// Questions are about calls that no rule permits.
 	Questions(ctx context.Context) <-chan Question
 	// Close disconnects. Turns continue.
@@ -70,9 +74,6 @@ type Kernel interface {
 	ProgramCommands(a agent.Agent) []kit.Command
 	// Command carries out a command line of ramet and returns what it prints.
 	Command(ctx context.Context, args ...string) (string, error)
-	// Shell runs a command of the user's in the folder of an agent; output takes what
-	// it prints as it comes.
-	Shell(ctx context.Context, a id.Agent, line string, output func(string)) error
 }
 
 // Models is what can be chosen.
@@ -86,8 +87,6 @@ type Models interface {
 	Found(ctx context.Context) []Model
 	// Key stores the key of a vendor, unless that refuses it, and uses it from now on.
 	Key(ctx context.Context, vendor, key string) (string, error)
-	// Clipboard keeps the image on the clipboard in a file, and gives its path.
-	Clipboard(ctx context.Context) (string, error)
 	// CompletePaths lists paths below the folder of an agent that may fit a beginning.
 	CompletePaths(ctx context.Context, a id.Agent, fragment string) []string
 }

@@ -99,13 +99,16 @@ func (p Folder) ClientOfCommand(ctx context.Context) *http.Client {
 
 // ClientAt returns a client of the kernel that listens at a path.
 func ClientAt(socket string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (conn net.Conn, err error) {
-		err = reach(socket, func(path string) error {
-			conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
-			return err
-		})
-		return conn, err
-	}}}
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, socket) }}}
+}
+
+// dialSocket connects to a socket.
+func dialSocket(ctx context.Context, socket string) (conn net.Conn, err error) {
+	err = reach(socket, func(path string) error {
+		conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
+		return err
+	})
+	return conn, err
 }
 
 // reachOwner returns the client of the kernel of this name; LEASED: it is not of this machine.
@@ -131,16 +134,8 @@ func (c *Client) hello(ctx context.Context) error {
 	return err
 }
 
-func (p Folder) connect(ctx context.Context, instance string) (conn net.Conn, err error) {
-	err = reach(p.sock(instance), func(path string) error {
-		conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
-		return err
-	})
-	return conn, err
-}
-
 func (p Folder) client(owner, instance string) *Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return p.connect(ctx, instance) }
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, p.sock(instance)) }
 	return &Client{owner: owner, clean: p.Clean, http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 

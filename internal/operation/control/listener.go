@@ -161,8 +161,8 @@ func (l *Listener) isBound() bool {
 // bind replaces a stale socket, under the lock. A socket that answers all the same belongs to a kernel
 // whose lock file was removed.
 func (l *Listener) bind() error {
-	folder, path := l.place.folder, l.place.Socket()
-	conn, err := folder.dial(context.Background())
+	path := l.place.Socket()
+	conn, err := dialSocket(context.Background(), path)
 	if err == nil {
 		conn.Close()
 	}
@@ -173,7 +173,7 @@ func (l *Listener) bind() error {
 		return durable.Failure("remove stale socket", path, err)
 	}
 	var socket *net.UnixListener
-	err = folder.withShortPath(func(short string) (err error) {
+	err = reach(path, func(short string) (err error) {
 		socket, err = net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
 		return err
 	})

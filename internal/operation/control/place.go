@@ -165,7 +165,7 @@ func (p Place) Dial(ctx context.Context) (net.Conn, error) {
 	if err := p.chooseFolder(); err != nil {
 		return nil, err
 	}
-	conn, err := p.folder.dial(ctx)
+	conn, err := dialSocket(ctx, p.Socket())
 	switch {
 	case IsAbsent(err):
 		return nil, fault.New(fault.NotFound, "no background kernel is running: %w", err)
@@ -178,26 +178,4 @@ func (p Place) Dial(ctx context.Context) (net.Conn, error) {
 // IsAbsent reports whether Dial failed because no kernel listens.
 func IsAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errRefused)
-}
-
-func (f socketFolder) dial(ctx context.Context) (conn net.Conn, err error) {
-	err = f.withShortPath(func(path string) error {
-		conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
-		return err
-	})
-	return conn, err
-}
-
-// withShortPath calls use with a path of the socket that fits into a socket address: on Linux a long one
-// is replaced by one that starts at the opened folder.
-func (f socketFolder) withShortPath(use func(path string) error) error {
-	if len(f.socket()) <= maxPath {
-		return use(f.socket())
-	}
-	dir, err := os.Open(f.path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return use(fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
 }

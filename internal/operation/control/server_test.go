@@ -56,7 +56,7 @@ func TestAKernelIsAsked(t *testing.T) {
 // raw speaks to a socket without a client.
 func (b *bench) raw(s *Server) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return b.place.connect(ctx, s.instance)
+		return dialSocket(ctx, s.Socket())
 	}}}
 }
 
@@ -110,7 +110,7 @@ func TestARequestThatIsTooLarge(t *testing.T) {
 		"noise":  "\x16\x03\x01\x02\x00\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn := testkit.Must(b.place.connect(t.Context(), k.server.instance))(t)
+			conn := testkit.Must(dialSocket(t.Context(), k.server.Socket()))(t)
 			defer conn.Close()
 			go io.WriteString(conn, head) // it may be cut off
 			answer := testkit.Must(http.ReadResponse(bufio.NewReader(conn), nil))(t)

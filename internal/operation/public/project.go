@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/core/registry"
 )
 
@@ -142,6 +143,9 @@ type ServerLogin struct {
 	Server  string `json:"server"`
 	Outcome string `json:"outcome"`
 }
+
+// Text implements printer.Datum.
+func (l ServerLogin) Text(w *printer.Writer) { w.Line("%s: %s", l.Server, l.Outcome) }
 
 // Projects are the workspaces that ramet's home holds, the last used first.
 type Projects struct {

@@ -260,9 +260,9 @@ type Written struct {
 	Hash      string       `json:"hash"`
 }
 
-// FormatWritten returns the shape of an entry that was added.
-func FormatWritten(e history.Entry) Written {
-	return Written{ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, CreatedAt: Stamp(e.CreatedAt), Hash: e.Hash.String()}
+// FormatWritten returns the shape of an entry that was added, and the error of adding it.
+func FormatWritten(e history.Entry, err error) (Written, error) {
+	return Written{ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, CreatedAt: Stamp(e.CreatedAt), Hash: e.Hash.String()}, err
 }
 
 // Text prints the entry's id.

@@ -169,23 +169,14 @@ func (w Agents) Labels(ctx context.Context, a id.Agent) (out []string, err error
 					continue
 				}
 				if about, err := e.Decode(); err == nil && about.Label != "" {
-					out = append(out, about.Label)
+					out = append(slices.DeleteFunc(out, func(known string) bool { return known == about.Label }), about.Label)
 				}
 			}
 		}
 		return nil
 	})
 	slices.Reverse(out)
-	return uniqueLabels(out), err
-}
-
-func uniqueLabels(all []string) (out []string) {
-	for _, s := range all {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
+	return out, err
 }
 
 // maxDrawn limits the points, and the letters, of a picture.

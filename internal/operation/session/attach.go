@@ -236,11 +236,6 @@ var clipboards = [][]string{
 	{"pngpaste", "-"},
 }
 
-// Clipboard keeps the image on the clipboard in a file, and gives its path.
-func (w Prompts) Clipboard(ctx context.Context) (string, error) {
-	return PasteImage(ctx, w.ws.Place.Project, w.ws.Home)
-}
-
 // PasteImage keeps the image on the clipboard in a file of ramet's home, and returns its path.
 func PasteImage(ctx context.Context, project, home string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -377,16 +372,8 @@ func (w *Workspace) folder(ctx context.Context, a id.Agent) (string, error) {
 	return w.Folder(found, "")
 }
 
-// Shell runs a command of the user's in the folder of an agent. No permission is asked for, and it ends with ramet.
-func (w Prompts) Shell(ctx context.Context, a id.Agent, line string, output func(string)) error {
-	dir, err := w.ws.folder(ctx, a)
-	if err != nil {
-		return err
-	}
-	return RunShell(ctx, dir, line, output)
-}
-
-// RunShell runs a command of the user's in a folder, with the environment of this process.
+// RunShell runs a command of the user's in a folder, with the environment of this process. No permission is asked for,
+// and it ends with ramet.
 func RunShell(ctx context.Context, dir, line string, output func(string)) error {
 	shell := os.Getenv("SHELL")
 	if shell == "" {

@@ -142,8 +142,8 @@ func (w Care) forgetBeside(ctx context.Context, e history.Entry) error {
 	switch {
 	case e.Kind == history.ToolResult:
 		return w.forgetOutputs(e.ID, said.String())
-	case e.Kind != history.Assistant && w.ws.unsay != nil:
-		return w.ws.unsay(w.ws, said.String())
+	case e.Kind != history.Assistant && w.ws.system.Unsay != nil:
+		return w.ws.system.Unsay(w.ws, said.String())
 	}
 	return nil
 }

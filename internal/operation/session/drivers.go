@@ -50,10 +50,10 @@ func (w Programs) Driver(name, model string) (llm.Ref, error) {
 // Drivers lists the programs that can drive agents. With ask, those that are installed are
 // started to say who they are.
 func (w Programs) Drivers(ctx context.Context, ask bool) public.Drivers {
-	if w.ws.drivers == nil {
+	if w.ws.system.Drivers == nil {
 		return public.Drivers{Drivers: []public.Driver{}}
 	}
-	return w.ws.drivers(ctx, w.ws, ask)
+	return w.ws.system.Drivers(ctx, w.ws, ask)
 }
 
 // DrivenAmong returns what is known of the agents of a list that other programs drive.
@@ -164,10 +164,10 @@ func (w Programs) ChooseMode(ctx context.Context, a agent.Agent, word string) er
 		if !driver.Has(o.Modes, own) {
 			return fault.New(fault.InvalidField, "%s offers no mode %.40q", name, own).WithHint("%s", modesHint(name, o))
 		}
-		return w.setProgramMode(ctx, a, name, own)
+		return w.ws.Turns().orderMode(ctx, a, driver.ModeEntry(name, own)) // from its next turn on
 	}
 	if !slices.Contains(permit.Modes(), permit.Mode(word)) && driver.Has(o.Modes, word) {
-		return w.setProgramMode(ctx, a, name, word)
+		return w.ws.Turns().orderMode(ctx, a, driver.ModeEntry(name, word))
 	}
 	mode, err := permit.ParseMode(word)
 	if err != nil {
@@ -185,20 +185,6 @@ func modesHint(name string, o driver.Offer) string {
 		words[i] = m.Word
 	}
 	return name + " has " + strings.Join(words, ", ")
-}
-
-// setProgramMode chooses one of a program's own modes for an agent, from its next turn on.
-func (w Programs) setProgramMode(ctx context.Context, a agent.Agent, name, mode string) error {
-	if err := w.ws.person(ctx, "choose a mode"); err != nil {
-		return err
-	}
-	if err := agent.NeedLiving(a); err != nil {
-		return err
-	}
-	if err := w.ws.mended(ctx, a); err != nil {
-		return err
-	}
-	return w.ws.Agents().order(ctx, a.ID, driver.ModeEntry(name, mode))
 }
 
 // ProgramCommands returns the commands of the program that drives an agent, for menus. Where ramet, the

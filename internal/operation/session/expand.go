@@ -31,7 +31,6 @@ import (
 
 // Expanded is the prompt that a command of the user's or the project's expands to.
 type Expanded struct {
-	Name  string
 	Text  string
 	Model llm.Ref // that it asks for; zero: none
 }
@@ -58,7 +57,6 @@ func (w Prompts) Expand(ctx context.Context, a agent.Agent, said string) (e Expa
 		}
 		return e, ok, err
 	}
-	e.Name = c.Name
 	if ref, err := llm.ParseRef(c.Model); err == nil {
 		e.Model = ref
 	}
@@ -366,7 +364,7 @@ func (w Prompts) expandServed(ctx context.Context, name, args string) (Expanded,
 	if err != nil || !ok {
 		return Expanded{}, ok, err
 	}
-	return Expanded{Name: name, Text: said}, true, CheckPrompt(said)
+	return Expanded{Text: said}, true, CheckPrompt(said)
 }
 
 //go:embed *.md

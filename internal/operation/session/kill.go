@@ -68,7 +68,7 @@ func (w Agents) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 			return registry.Killed{}, err
 		}
 		if n != *k.Confirm {
-			return registry.Killed{}, refuseCount(n)
+			return registry.Killed{}, Miscounted{n, fault.New(fault.Conflict, "this would end %s, and that is not what was confirmed", text.Count(n, "agent"))}
 		}
 	}
 	if err := w.ws.may(ctx, "kill", k.Agent); err != nil {
@@ -120,21 +120,14 @@ func (w Agents) killed(ctx context.Context, a agent.Agent, order registry.Kill) 
 	}
 }
 
-// refuseCount refuses a kill that would end another number of agents than was confirmed.
-func refuseCount(n int) error {
-	return Miscounted{n, fault.New(fault.Conflict, "this would end %s, and that is not what was confirmed", text.Count(n, "agent"))}
-}
-
-// Miscounted is the refusal of such a kill; N would end.
+// Miscounted refuses a kill that would end another number of agents than was confirmed: N.
 type Miscounted struct {
-	N     int
-	cause error
+	N int
+	error
 }
 
-func (m Miscounted) Error() string { return m.cause.Error() }
-
-// Unwrap is the fault.
-func (m Miscounted) Unwrap() error { return m.cause }
+// Unwrap returns the fault.
+func (m Miscounted) Unwrap() error { return m.error }
 
 // KillFinished ends the agents that are done or have failed, and below which no agent has
 // anything left to do. They stay what they were; nothing is asked.

@@ -19,22 +19,28 @@ import (
 // are none. The note tells people what is not used. Those that run go on running until the
 // workspace is closed, or nobody has called them for a while.
 func (w Servers) Pool() (*mcp.Pool, string, error) {
-	if w.ws.mcp == nil {
+	if w.ws.system.MCP == nil {
 		return nil, "", nil
 	}
-	w.ws.servers.Lock()
-	defer w.ws.servers.Unlock()
-	made, note, err := w.ws.mcp(w.ws)
+	made, note, err := w.ws.system.MCP(w.ws)
 	if err != nil || made == nil {
 		return nil, note, err
 	}
+	return w.Keep(made), note, nil
+}
+
+// Keep returns the pool that has the same servers as another, which is kept until the workspace is closed if there is
+// none.
+func (w Servers) Keep(made *mcp.Pool) *mcp.Pool {
+	w.ws.servers.Lock()
+	defer w.ws.servers.Unlock()
 	for _, p := range w.ws.pools {
 		if reflect.DeepEqual(p.Servers, made.Servers) {
-			return p, note, nil
+			return p
 		}
 	}
 	w.ws.pools = append(w.ws.pools, made)
-	return made, note, nil
+	return made
 }
 
 // closePools stops all servers.

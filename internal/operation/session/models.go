@@ -54,8 +54,8 @@ func (w Models) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 // Usable lists what can be asked, programs that drive agents among it. Local servers that are
 // named are asked for their models first.
 func (w Models) Usable() []Model {
-	if w.ws.learn != nil {
-		w.ws.learn(w.keys())
+	if w.ws.system.Learn != nil {
+		w.ws.system.Learn(w.keys())
 	}
 	var out []Model
 	for _, v := range catalog.Vendors() {
@@ -72,7 +72,7 @@ func (w Models) Usable() []Model {
 // Found lists the models of servers that answer on this machine although no setting and no
 // variable names them. They can be chosen, and are not used before.
 func (w Models) Found(ctx context.Context) []Model {
-	if w.ws.find == nil {
+	if w.ws.system.Find == nil {
 		return nil
 	}
 	var unnamed []catalog.Vendor
@@ -81,7 +81,7 @@ func (w Models) Found(ctx context.Context) []Model {
 			unnamed = append(unnamed, v)
 		}
 	}
-	found := w.ws.find(ctx, unnamed)
+	found := w.ws.system.Find(ctx, unnamed)
 	var out []Model
 	for _, v := range unnamed {
 		for _, name := range found[v.Name] {

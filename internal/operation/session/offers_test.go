@@ -72,7 +72,7 @@ func TestWhatAProgramOffersIsChosen(t *testing.T) {
 	if listed != "review (Review, ) claude:compact (Compact, what) " {
 		t.Errorf("commands %s", listed)
 	}
-	w.drivers = func(context.Context, *Workspace, bool) public.Drivers {
+	w.system.Drivers = func(context.Context, *Workspace, bool) public.Drivers {
 		return public.Drivers{Drivers: []public.Driver{{Name: "claude", Title: "C", State: "ready"}, {Name: "codex", Title: "X", State: "found"}, {Name: "goose", State: "absent"}}}
 	}
 	listed = ""

@@ -57,6 +57,11 @@ func (w Turns) Unasked() (rules []permit.Rule, mode permit.Mode, err error) {
 // SetMode chooses how the calls of an agent, and of those below it who have no mode of
 // their own, are permitted. It holds at once, also for a turn that is under way.
 func (w Turns) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error {
+	return w.orderMode(ctx, a, permit.ModeEntry(m))
+}
+
+// orderMode writes the entry of a mode that a person chose.
+func (w Turns) orderMode(ctx context.Context, a agent.Agent, entry history.Draft) error {
 	if err := w.ws.person(ctx, "choose a mode"); err != nil {
 		return err
 	}
@@ -66,7 +71,7 @@ func (w Turns) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error 
 	if err := w.ws.mended(ctx, a); err != nil {
 		return err
 	}
-	return w.ws.Agents().order(ctx, a.ID, permit.ModeEntry(m))
+	return w.ws.Agents().order(ctx, a.ID, entry)
 }
 
 // A command that was started for an agent is that agent's own, and so is everything that it

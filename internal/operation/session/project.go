@@ -277,7 +277,7 @@ func ours(c config.Hook) hook.Hook {
 // HooksOf returns the hooks for what an agent does, whose tools may work in another folder instead;
 // nil: there are none. If they cannot be read, the result objects to everything.
 func (w Project) HooksOf(a agent.Agent, instead string) loop.Hooks {
-	if w.ws.runHooks == nil {
+	if w.ws.system.Hooks == nil {
 		return nil
 	}
 	found, err := w.Hooks()
@@ -286,7 +286,7 @@ func (w Project) HooksOf(a agent.Agent, instead string) loop.Hooks {
 	}
 	var runner hookprogram.Runner
 	if err == nil {
-		runner, err = w.ws.runHooks(w.ws)
+		runner, err = w.ws.system.Hooks(w.ws)
 	}
 	if err != nil {
 		return func(_ context.Context, o hook.Occasion) hook.Verdict {

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/driver"
 	"ramet/internal/driver/foreign"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
@@ -168,7 +169,7 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 	never := map[string]bool{"append user": true, "append system": true, "redact": true}
 	for verb, do := range map[string]func(agent.Agent) error{
 		"mode":           func(a agent.Agent) error { return w.Turns().SetMode(ctx, a, permit.Ask) },
-		"program's mode": func(a agent.Agent) error { return w.Programs().setProgramMode(ctx, a, "claude", "plan") },
+		"program's mode": func(a agent.Agent) error { return w.Turns().orderMode(ctx, a, driver.ModeEntry("claude", "plan")) },
 		"continue":       func(agent.Agent) error { return failed(w.Turns().ContinueAll(ctx, nil)) },
 		"show trash":     func(agent.Agent) error { return failed(w.Care().ShowTrash(ctx)) },
 		"restore trash":  func(agent.Agent) error { return failed(w.Care().RestoreTrash(ctx, "x", "")) },
@@ -217,7 +218,7 @@ func TestTheDeadAreNotChanged(t *testing.T) {
 	for verb, err := range map[string]error{
 		"effort":         w.Models().SetEffort(ctx, a, "high"),
 		"mode":           w.Turns().SetMode(ctx, a, permit.Ask),
-		"program's mode": w.Programs().setProgramMode(ctx, a, "claude", "plan"),
+		"program's mode": w.Turns().orderMode(ctx, a, driver.ModeEntry("claude", "plan")),
 		"fork":           failed(w.Agents().Fork(ctx, Fork{Parent: a})),
 		"begin":          failed(w.Turns().Begin(ctx, a, kernel.Prompt{Text: "go"})),
 		"compact":        failed(w.Turns().Compact(ctx, a, llm.Ref{})),

@@ -259,7 +259,7 @@ func TestWhyAModelIsUsed(t *testing.T) {
 		t.Errorf("nobody looks, and %v is found", found)
 	}
 	env["VLLM_BASE_URL"] = "http://127.0.0.1:1/v1"
-	w.find = func(_ context.Context, unnamed []catalog.Vendor) map[string][]string {
+	w.system.Find = func(_ context.Context, unnamed []catalog.Vendor) map[string][]string {
 		out := map[string][]string{}
 		for _, v := range unnamed {
 			if v.Name != "ollama" && v.Name != "llamacpp" && v.Name != "lmstudio" {

@@ -1,3 +1,30 @@
+// Package session carries out what a person asks: prompt, stop, fork, kill, send, append, mark, rewind, clear,
+// compact, shell, answer. The command line, the terminal, HTTP and other faces parse a request and print the
+// answer; what happens is decided here, once.
+//
+// A Session holds what a command needs: home, configuration, keys, trust, and the workspace that is meant. Each
+// is found when it is first needed, and then kept. Open opens the workspace; its methods are the verbs.
+//
+//   - A verb is the same on every face: the same checks, the same options, the same words.
+//   - It is carried out in the kernel of this process, in the one that serves the workspace, in the one that
+//     holds the agent, or, where no kernel is involved, on the store alone. This package chooses.
+//   - A verb that is refused has changed nothing. A fork that fails leaves no worktree behind, unless the child
+//     lives after all: then it keeps its files.
+//   - None of our credentials gets into the store (store.Cleaned).
+//   - What a dead kernel left open in a history is closed before a verb writes there.
+//
+// # Slash commands
+//
+// The table of commands describes what a person types to an agent: `/fork --name ada "look at the tests"`. A line
+// is parsed into a command or a USAGE fault that names the position, the nearest valid word and the usage. Only
+// the form is checked. Words are separated by white space, and quoted as in a shell. A last argument that is text
+// may also be unquoted: then it is the rest of the line. Options go before it.
+//
+// # Prompts
+//
+// The system prompt of every agent is assembled from the Markdown files of this package, according to its tools:
+// the same bytes for all agents with the same tools, so that vendors can cache them, and no text about a tool that
+// the agent does not have. A file of the same name in the user's folder replaces ours.
 package session
 
 import (
@@ -19,13 +46,10 @@ import (
 	"ramet/internal/driver"
 	"ramet/internal/kernel"
 	"ramet/internal/ledger"
-	"ramet/internal/model/catalog"
 	"ramet/internal/model/credential"
 	"ramet/internal/operation/control"
-	"ramet/internal/operation/public"
 	"ramet/internal/run/rundir"
 	"ramet/internal/store"
-	"ramet/internal/tools/hookprogram"
 	"ramet/internal/tools/mcp"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
@@ -60,24 +84,18 @@ type Workspace struct {
 	hidden   map[string]bool // keys of clients
 	settings *settings       // as they are now; nil: as they were
 
-	mcp     func(*Workspace) (*mcp.Pool, string, error) // see System
-	servers sync.Mutex                                  // guards what follows
+	system System
+
+	servers sync.Mutex // guards what follows
 	pools   []*mcp.Pool
 
-	runHooks func(*Workspace) (hookprogram.Runner, error) // see System
-
-	drivers  func(context.Context, *Workspace, bool) public.Drivers // see System
 	offering sync.Once
 	offers   *driver.Offers
-
-	unsay func(w *Workspace, message string) error // see System
 
 	prompts PromptFolder
 	own     id.Agent // whose command this process is; empty: a person's
 
 	start func(context.Context, Kernel) (*Running, error)
-	learn func(*credential.Store)                                     // see System
-	find  func(context.Context, []catalog.Vendor) map[string][]string // see System
 	stop  func()
 	runs  func() (*rundir.Store, error)
 	paths paths
@@ -298,7 +316,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if s.Hold != nil {
 		return s.openHeld(ctx)
 	}
-	w := &Workspace{Now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, unsay: s.Unsay, Command: s.Command, CommandFor: s.CommandFor}
+	w := &Workspace{Now: s.Now, system: s.System, Command: s.Command, CommandFor: s.CommandFor}
 	var err error
 	if w.Place, err = s.Place(); err != nil {
 		return nil, err
