@@ -12,6 +12,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/driver"
 	"ramet/internal/kernel"
 	"ramet/internal/operation/control"
 	"ramet/internal/testkit"
@@ -63,7 +64,7 @@ func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
 		"effort": func(w *Workspace, zero agent.Agent) error { return w.Models().SetEffort(t.Context(), zero, "high") },
 		"mode":   func(w *Workspace, zero agent.Agent) error { return w.Turns().SetMode(t.Context(), zero, permit.Ask) },
 		"program's mode": func(w *Workspace, zero agent.Agent) error {
-			return w.Programs().setProgramMode(t.Context(), zero, "claude", "plan")
+			return w.Turns().orderMode(t.Context(), zero, driver.ModeEntry("claude", "plan"))
 		},
 		"order": func(w *Workspace, zero agent.Agent) error {
 			return w.Agents().order(t.Context(), zero.ID, history.NewClear())
