@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -69,13 +68,7 @@ func (b *background) ask(ctx context.Context, method, path string, in, out any) 
 }
 
 func (b *background) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
-	var body bytes.Buffer
-	if in != nil {
-		if err := public.Encoder(&body).Encode(in); err != nil {
-			return nil, err
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://kernel"+path, &body)
+	r, err := control.NewRequest(ctx, method, "http://kernel"+path, in)
 	if err != nil {
 		return nil, err
 	}
@@ -95,20 +88,11 @@ func (b *background) send(ctx context.Context, method, path string, in any) (*ht
 var errUndecoded = errors.New("read the answer of the background kernel")
 
 func decodeAnswer(from *json.Decoder, out any) error {
-	got := struct {
-		Output json.RawMessage `json:"output"`
-		Error  *public.Error   `json:"error"`
-	}{}
-	if err := from.Decode(&got); err != nil {
-		return fault.New(fault.Failed, "%w: %s", errUndecoded, err.Error())
+	broken, err := control.ReadAnswer(from, out)
+	if broken != nil {
+		return fault.New(fault.Failed, "%w: %s", errUndecoded, broken.Error())
 	}
-	if got.Error != nil {
-		return got.Error.Fault()
-	}
-	if out == nil || len(got.Output) == 0 {
-		return nil
-	}
-	return json.Unmarshal(got.Output, out)
+	return err
 }
 
 // ensure starts the kernel if none runs. CONFLICT: one of another version runs.
@@ -224,11 +208,7 @@ func (b *background) carry(ctx context.Context, l *cli.Line, args []string, star
 
 // sendCommand sends a command line to a kernel, and relays its streams. ran is false if no kernel answers.
 func sendCommand(ctx context.Context, client *http.Client, streams cli.Streams, in cli.CommandRequest) (exit int, ran bool, err error) {
-	var body bytes.Buffer
-	if err := public.Encoder(&body).Encode(in); err != nil {
-		return 0, true, err
-	}
-	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, "http://kernel/command", &body)
+	r, err := control.NewRequest(context.WithoutCancel(ctx), http.MethodPost, "http://kernel/command", in)
 	if err != nil {
 		return 0, true, err
 	}

@@ -120,7 +120,7 @@ func closeServer(s *http.Server) {
 // routes answers clients on the user's socket.
 func (h *host) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { answerJSON(w, h.status(), nil) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { control.WriteAnswer(w, h.status(), nil) })
 	mux.HandleFunc("POST /stop", h.stop)
 	mux.HandleFunc("POST /serve", h.web.serve)
 	mux.HandleFunc("POST /agents", h.listAgents)
@@ -132,10 +132,10 @@ func (h *host) routes() http.Handler {
 			one, err = h.open(r.Context(), in)
 		}
 		if err != nil {
-			answerJSON(w, nil, err)
+			control.WriteAnswer(w, nil, err)
 			return
 		}
-		answerJSON(w, one.key, nil)
+		control.WriteAnswer(w, one.key, nil)
 	})
 	mux.HandleFunc("POST /command", h.command)
 	mux.HandleFunc("/terminal/{key}/", func(w http.ResponseWriter, r *http.Request) {
@@ -175,7 +175,7 @@ func commandsFor(ctx context.Context, ws *session.Workspace) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller, ok := control.CallerOf(r.Context())
 		if !ok {
-			answerJSON(w, nil, fault.New(fault.Denied, "no command that this kernel started asks"))
+			control.WriteAnswer(w, nil, fault.New(fault.Denied, "no command that this kernel started asks"))
 			return
 		}
 		carryOut(ctx, w, r, func(ctx context.Context, in cli.CommandRequest, s cli.Streams) int {
@@ -197,7 +197,7 @@ func carryOut(ctx context.Context, w http.ResponseWriter, r *http.Request, run f
 		err = otherVersion(version, in.Version)
 	}
 	if err != nil {
-		answerJSON(w, nil, err)
+		control.WriteAnswer(w, nil, err)
 		return
 	}
 	w.Header().Set("Connection", "Upgrade")
@@ -222,16 +222,6 @@ func (h *host) count(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.commands += n
-}
-
-// hostAnswer is an answer on the user's socket.
-type hostAnswer struct {
-	Output any           `json:"output,omitempty"`
-	Error  *public.Error `json:"error,omitempty"`
-}
-
-func answerJSON(w http.ResponseWriter, out any, err error) {
-	_ = public.Encoder(w).Encode(hostAnswer{out, public.FormatError(err)}) // a client that is gone needs no answer
 }
 
 // open returns a workspace, which it opens if none did. ctx bounds how long this client waits, not the opening.
@@ -406,7 +396,7 @@ const listTime = 3 * time.Second
 func (h *host) listAgents(w http.ResponseWriter, r *http.Request) {
 	var in operation.PsInput
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in); err != nil {
-		answerJSON(w, nil, err)
+		control.WriteAnswer(w, nil, err)
 		return
 	}
 	all := h.all()
@@ -422,7 +412,7 @@ func (h *host) listAgents(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	work.Wait()
-	answerJSON(w, out, nil)
+	control.WriteAnswer(w, out, nil)
 }
 
 // stop ends the host. Unless it is forced, agents at work keep it.
@@ -433,11 +423,11 @@ func (h *host) stop(w http.ResponseWriter, r *http.Request) {
 		working += one.Working + one.Commands
 	}
 	if working > 0 && r.URL.Query().Get("force") != "1" {
-		answerJSON(w, nil, fault.New(fault.Conflict, "%d agents work in the background kernel", working).
+		control.WriteAnswer(w, nil, fault.New(fault.Conflict, "%d agents work in the background kernel", working).
 			WithHint("--force interrupts them; `ramet exec --continue --all` continues them later"))
 		return
 	}
-	answerJSON(w, now, nil)
+	control.WriteAnswer(w, now, nil)
 	h.end(errors.New("a client stopped it"))
 }
 

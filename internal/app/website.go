@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"ramet/internal/face/web"
 	"ramet/internal/kernel"
 	"ramet/internal/operation"
+	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
 )
 
@@ -63,7 +65,12 @@ func (w *website) open(ctx context.Context, in cli.ServeRequest) error {
 	}
 	w.address, w.base = listener.Addr().String(), httpapi.URL(listener.Addr())
 	server := httpapi.New(httpapi.Options{Version: version, Token: w.host.o.Token, Sessions: w.host.o.Sessions, Projects: w,
-		Addr: listener.Addr(), Hosts: w.hosts(), Page: web.Handler()})
+		Addr: listener.Addr(), Hosts: w.hosts(), Page: web.Handler(), Panicked: func(route string, stack []byte) {
+			w.host.o.Note("a request panicked: " + route)
+			for line := range strings.Lines(string(stack)) {
+				w.host.o.Note(line)
+			}
+		}})
 	life, stop := context.WithCancel(w.host.ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -120,7 +127,7 @@ func (w *website) serve(out http.ResponseWriter, r *http.Request) {
 		_, err = w.prepare(r.Context(), one)
 	}
 	if err != nil {
-		answerJSON(out, nil, err)
+		control.WriteAnswer(out, nil, err)
 		return
 	}
 	w.lend(one, in.Environment)
@@ -128,7 +135,7 @@ func (w *website) serve(out http.ResponseWriter, r *http.Request) {
 	if in.Keep != "" {
 		w.add(asked)
 	}
-	answerJSON(out, w.link(one), nil)
+	control.WriteAnswer(out, w.link(one), nil)
 	if in.Keep != cli.KeepClient {
 		return
 	}
@@ -139,7 +146,7 @@ func (w *website) serve(out http.ResponseWriter, r *http.Request) {
 	select {
 	case <-r.Context().Done():
 	case <-w.host.ctx.Done():
-		answerJSON(out, nil, fault.New(fault.Interrupted, "the background kernel ended: %w", context.Cause(w.host.ctx)))
+		control.WriteAnswer(out, nil, fault.New(fault.Interrupted, "the background kernel ended: %w", context.Cause(w.host.ctx)))
 	}
 }
 

@@ -106,8 +106,7 @@ const maxSubject = 1 << 20
 
 // NewAsks makes an empty list; 0 is AskTime.
 func NewAsks(timeout time.Duration) *Asks {
-	setDefault(&timeout, AskTime)
-	return &Asks{timeout: timeout, tell: func(loop.Event) {}}
+	return &Asks{timeout: cmp.Or(timeout, AskTime), tell: func(loop.Event) {}}
 }
 
 // Tell sets the publisher of questions and answers: the bus of the kernel that asks. The kernel needs its asker before

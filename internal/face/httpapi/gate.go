@@ -163,8 +163,8 @@ func (s *Server) serve(route *Route, c *Call) error {
 		defer cancel()
 		defer context.AfterFunc(s.stop, cancel)()
 		c.Request = c.Request.WithContext(ctx)
-		s.counts.stream(1)
-		defer s.counts.stream(-1)
+		s.counts.streams.Add(1)
+		defer s.counts.streams.Add(-1)
 	}
 	return route.Serve(c)
 }
@@ -266,7 +266,7 @@ func (s *Server) refuse(w *answer, r *http.Request, err error) {
 }
 
 func (s *Server) panicked(w *answer, route string, p any) {
-	s.counts.panicked()
+	s.counts.panics.Add(1)
 	if s.o.Panicked != nil && p != http.ErrAbortHandler {
 		s.o.Panicked(route, debug.Stack())
 	}

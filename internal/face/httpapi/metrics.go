@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"ramet/internal/telemetry"
 )
@@ -45,20 +46,15 @@ var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 // sample is one line; labels are names and values in turn.
 func (m *exposition) sample(name string, value float64, labels ...string) {
 	m.WriteString(name)
+	before := "{"
 	for i := 0; i+1 < len(labels); i += 2 {
-		m.WriteString([]string{",", "{"}[bit(i == 0)] + labels[i] + `="` + labelEscapes.Replace(strings.ToValidUTF8(labels[i+1], "\uFFFD")) + `"`)
+		m.WriteString(before + labels[i] + `="` + labelEscapes.Replace(strings.ToValidUTF8(labels[i+1], "\uFFFD")) + `"`)
+		before = ","
 	}
 	if len(labels) > 0 {
 		m.WriteByte('}')
 	}
 	m.WriteString(" " + strconv.FormatFloat(value, 'g', -1, 64) + "\n")
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (m *exposition) records(totals []telemetry.Total) {
@@ -89,17 +85,17 @@ func (c *counts) write(m *exposition) {
 		m.sample("ramet_http_requests_total", float64(c.requests[k]), "route", k.route, "status", strconv.Itoa(k.status))
 	}
 	m.head("ramet_http_panics_total", "counter", "Requests that failed by a mistake of ramet's.")
-	m.sample("ramet_http_panics_total", float64(c.panics))
+	m.sample("ramet_http_panics_total", float64(c.panics.Load()))
 	m.head("ramet_sse_clients", "gauge", "Clients of event streams.")
-	m.sample("ramet_sse_clients", float64(c.streams))
+	m.sample("ramet_sse_clients", float64(c.streams.Load()))
 }
 
 // counts holds the HTTP counters of /metrics.
 type counts struct {
+	panics, streams atomic.Int64
+
 	mu       sync.Mutex
-	requests map[counted]int64
-	panics   int64
-	streams  int64
+	requests map[counted]int64 // guarded by mu
 }
 
 type counted struct {
@@ -110,22 +106,7 @@ type counted struct {
 func (c *counts) answered(route string, status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.requests == nil {
-		c.requests = map[counted]int64{}
-	}
 	c.requests[counted{route, status}]++
-}
-
-func (c *counts) stream(n int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.streams += n
-}
-
-func (c *counts) panicked() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.panics++
 }
 
 // totaler is a store that adds up its records for /metrics.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 	"slices"
@@ -25,12 +26,9 @@ func document(table []Route, version string) Schema {
 		}
 		paths[at][strings.ToLower(r.Method)] = describeRoute(types, r, failure)
 	}
-	if version == "" {
-		version = "0"
-	}
 	return Schema{
 		"openapi": "3.1.0",
-		"info": Schema{"title": "ramet", "version": version,
+		"info": Schema{"title": "ramet", "version": cmp.Or(version, "0"),
 			"description": "Telemetry, runs, the ledger and agents of ramet. All routes but /health and /login need the token of $RAMET_HOME/token, or a session."},
 		"servers":  []any{Schema{"url": "http://" + DefaultAddr}},
 		"security": []any{Schema{"token": []string{}}, Schema{"session": []string{}}},
@@ -78,18 +76,10 @@ func describeRoute(types *shape.Types, r Route, failure map[string]any) Schema {
 }
 
 func response(types *shape.Types, a Answer) Schema {
-	about := a.About
-	if about == "" {
-		about = http.StatusText(a.Status)
-	}
-	out := Schema{"description": about}
+	out := Schema{"description": cmp.Or(a.About, http.StatusText(a.Status))}
 	switch {
 	case a.Body != nil:
-		media := a.Media
-		if media == "" {
-			media = "application/json"
-		}
-		out["content"] = Schema{media: Schema{"schema": types.Of(reflect.TypeOf(a.Body)).Schema()}}
+		out["content"] = Schema{cmp.Or(a.Media, "application/json"): Schema{"schema": types.Of(reflect.TypeOf(a.Body)).Schema()}}
 	case a.Media != "":
 		out["content"] = Schema{a.Media: Schema{}}
 	}

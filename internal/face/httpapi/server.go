@@ -13,12 +13,13 @@
 //   - GET and HEAD change nothing, but that a login code is used up.
 //   - What was acknowledged is durable: a 2xx is written after the store returned.
 //   - A client that is slow, broken or gone holds one connection for a bounded time.
-//   - Nothing of a request is logged. A panic becomes 500 and says nothing of its cause.
+//   - Nothing of a request is logged. A panic becomes 500; its route and stack are logged.
 //   - The OpenAPI document is made from the table and the types that are really read and
 //     written.
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"html"
@@ -120,13 +121,9 @@ func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.HeaderTime == 0 {
-		o.HeaderTime = 5 * time.Second
-	}
-	if o.BodyTime == 0 {
-		o.BodyTime = 30 * time.Second
-	}
-	s := &Server{o: o, access: newAccess(o)}
+	o.HeaderTime = cmp.Or(o.HeaderTime, 5*time.Second)
+	o.BodyTime = cmp.Or(o.BodyTime, 30*time.Second)
+	s := &Server{o: o, access: newAccess(o), counts: counts{requests: map[counted]int64{}}}
 	s.stop, s.stopped = context.WithCancel(context.Background())
 	s.table = append(Parts{}.routes(), s.ownRoutes()...)
 	s.router = newRouter(s.table)

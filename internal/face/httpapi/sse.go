@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -113,13 +114,6 @@ type EventLine struct {
 	public.Line
 	Durable bool `json:"durable"`       // it can be read again, with the agent's messages or mail
 	Cut     bool `json:"cut,omitempty"` // too large for an event: some of it is left out
-}
-
-func setDefault[T comparable](v *T, otherwise T) {
-	var zero T
-	if *v == zero {
-		*v = otherwise
-	}
 }
 
 // Stop ends all streams and returns when nothing is gathered any more.
@@ -316,12 +310,12 @@ func (e *Events) hurry() {
 
 // StartEvents begins to gather events. Stop ends it.
 func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
-	setDefault(&o.Most, 10_000)
-	setDefault(&o.Bytes, 32<<20)
-	setDefault(&o.Readers, 512)
-	setDefault(&o.Look, 100*time.Millisecond)
-	setDefault(&o.Beat, 15*time.Second)
-	setDefault(&o.Pace, 25*time.Millisecond)
+	o.Most = cmp.Or(o.Most, 10_000)
+	o.Bytes = cmp.Or(o.Bytes, 32<<20)
+	o.Readers = cmp.Or(o.Readers, 512)
+	o.Look = cmp.Or(o.Look, 100*time.Millisecond)
+	o.Beat = cmp.Or(o.Beat, 15*time.Second)
+	o.Pace = cmp.Or(o.Pace, 25*time.Millisecond)
 	var b [6]byte
 	rand.Read(b[:]) // never fails
 	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1)}

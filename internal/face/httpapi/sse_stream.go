@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -43,11 +44,7 @@ func (a Agents) stream(c *Call) error {
 	if err != nil {
 		return err
 	}
-	cursor := c.Request.Header.Get("Last-Event-ID")
-	if cursor == "" {
-		cursor = c.Query("cursor")
-	}
-	at, late, err := a.Events.place(cursor)
+	at, late, err := a.Events.place(cmp.Or(c.Request.Header.Get("Last-Event-ID"), c.Query("cursor")))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -74,15 +75,15 @@ func (t records) routes() []Route {
 		{Method: http.MethodPost, Path: "/api/v1/runs/batch", Limit: batchBody, Doc: batch, Serve: t.createRuns},
 		{Method: http.MethodPatch, Path: runPath, Limit: recordBody, Doc: patch, Serve: t.patchRun},
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/runs", Doc: list}, http.StatusOK, t.listRuns),
-		Does(Route{Method: http.MethodGet, Path: runPath, Doc: doc("getRun", "Get a telemetry run")}, http.StatusOK, t.getRun),
+		Does(Route{Method: http.MethodGet, Path: runPath, Doc: doc("getRun", "Get a telemetry run")}, http.StatusOK, ofRun(t, telemetry.Store.Get)),
 		Does(Route{Method: http.MethodGet, Path: runPath + "/tree",
-			Doc: doc("getTree", "Get a telemetry run with its subtree, and sums")}, http.StatusOK, t.getTree),
+			Doc: doc("getTree", "Get a telemetry run with its subtree, and sums")}, http.StatusOK, ofRun(t, telemetry.Store.Tree)),
 		Does(Route{Method: http.MethodPost, Path: runPath + "/associate-commit",
 			Doc: doc("associateCommit", "Say which commit a telemetry run became")}, http.StatusOK, t.associateCommit),
 		Does(Route{Method: http.MethodGet, Path: runPath + "/commit-url",
-			Doc: doc("getCommitURL", "Get the address of the run's commit at its forge")}, http.StatusOK, t.commitURL),
+			Doc: doc("getCommitURL", "Get the address of the run's commit at its forge")}, http.StatusOK, ofRun(t, commitURL)),
 		Does(Route{Method: http.MethodGet, Path: runPath + "/repo-url",
-			Doc: doc("getRepoURL", "Get the address of the run's repository at its forge")}, http.StatusOK, t.repoURL),
+			Doc: doc("getRepoURL", "Get the address of the run's repository at its forge")}, http.StatusOK, ofRun(t, repoURL)),
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/metadata",
 			Doc: doc("getMetadata", "Get what there is to filter by")}, http.StatusOK, t.metadata),
 	}
@@ -201,20 +202,15 @@ func (t records) listRuns(c *Call, _ None) (RunPage, error) {
 	return out, err
 }
 
-func (t records) getRun(c *Call, _ None) (telemetry.Record, error) {
-	store, eventID, err := t.find(c)
-	if err != nil {
-		return telemetry.Record{}, err
+// ofRun answers with what the store reads of the run of the path.
+func ofRun[Out any](t records, read func(telemetry.Store, context.Context, string) (Out, error)) func(*Call, None) (Out, error) {
+	return func(c *Call, _ None) (out Out, err error) {
+		store, eventID, err := t.find(c)
+		if err != nil {
+			return out, err
+		}
+		return read(store, c.Context(), eventID)
 	}
-	return store.Get(c.Context(), eventID)
-}
-
-func (t records) getTree(c *Call, _ None) (telemetry.Branch, error) {
-	store, eventID, err := t.find(c)
-	if err != nil {
-		return telemetry.Branch{}, err
-	}
-	return store.Tree(c.Context(), eventID)
 }
 
 func (t records) metadata(c *Call, _ None) (telemetry.Metadata, error) {
@@ -257,30 +253,29 @@ func (t records) associateCommit(c *Call, in CommitInput) (telemetry.Record, err
 	return store.Patch(c.Context(), eventID, p)
 }
 
-func (t records) repoURL(c *Call, _ None) (Link, error) {
-	r, err := t.getRun(c, None{})
-	if err != nil {
-		return Link{}, err
-	}
-	if url, _, ok := forgeURL(r.GitRepo); ok {
-		return Link{url}, nil
-	}
-	return Link{}, fault.New(fault.NotFound, "the record names no repository of a forge that is known")
+func repoURL(s telemetry.Store, ctx context.Context, eventID string) (Link, error) {
+	url, _, _, err := forgeOf(s, ctx, eventID)
+	return Link{url}, err
 }
 
-func (t records) commitURL(c *Call, _ None) (Link, error) {
-	r, err := t.getRun(c, None{})
-	if err != nil {
-		return Link{}, err
+func commitURL(s telemetry.Store, ctx context.Context, eventID string) (Link, error) {
+	url, commits, r, err := forgeOf(s, ctx, eventID)
+	if err == nil && r.GitCommitHash == "" {
+		err = fault.New(fault.NotFound, "the record has no commit")
+	}
+	return Link{url + commits + r.GitCommitHash}, err
+}
+
+// forgeOf returns the address of the repository of a run, and the path to its commits.
+func forgeOf(s telemetry.Store, ctx context.Context, eventID string) (url, commits string, r telemetry.Record, err error) {
+	if r, err = s.Get(ctx, eventID); err != nil {
+		return "", "", r, err
 	}
 	url, commits, ok := forgeURL(r.GitRepo)
-	switch {
-	case !ok:
-		return Link{}, fault.New(fault.NotFound, "the record names no repository of a forge that is known")
-	case r.GitCommitHash == "":
-		return Link{}, fault.New(fault.NotFound, "the record has no commit")
+	if !ok {
+		err = fault.New(fault.NotFound, "the record names no repository of a forge that is known")
 	}
-	return Link{url + commits + r.GitCommitHash}, nil
+	return url, commits, r, err
 }
 
 // forges are told by their host: a part of its name says what runs there, also where

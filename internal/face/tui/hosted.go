@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation"
+	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
@@ -201,23 +201,17 @@ type request[In any] struct {
 	Input       In
 }
 
-type response[Out any] struct {
-	Output Out
-	Error  *public.Error
-}
-
 // OpenFor returns the workspace for a client of an environment.
 type OpenFor func(*kernel.Environment) Hosted
 
 func serveCall(open OpenFor, function any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		in, err := readRequest[[]json.RawMessage](w, r)
-		var out response[any]
+		var out any
 		if err == nil {
-			out.Output, err = invoke(in.Environment.WithUmask(r.Context()), open(in.Environment), reflect.ValueOf(function), in.Input)
+			out, err = invoke(in.Environment.WithUmask(r.Context()), open(in.Environment), reflect.ValueOf(function), in.Input)
 		}
-		out.Error = public.FormatError(err)
-		_ = public.Encoder(w).Encode(out) // a client that is gone needs no answer
+		control.WriteAnswer(w, out, err)
 	}
 }
 
@@ -267,25 +261,21 @@ func readRequest[In any](w http.ResponseWriter, r *http.Request) (in request[In]
 }
 
 // askRemote calls what a path names, in the process that holds the workspace.
-func askRemote[Out any](ctx context.Context, r *Remote, path string, args ...any) (Out, error) {
-	var out response[Out]
+func askRemote[Out any](ctx context.Context, r *Remote, path string, args ...any) (out Out, err error) {
 	body, err := r.post(ctx, path, request[[]any]{r.o.Environment, args})
 	if err != nil {
-		return out.Output, err
+		return out, err
 	}
 	defer body.Close()
-	if err := json.NewDecoder(body).Decode(&out); err != nil {
-		return out.Output, r.broken(ctx, err)
+	broken, err := control.ReadAnswer(json.NewDecoder(body), &out)
+	if broken != nil {
+		err = r.broken(ctx, broken)
 	}
-	return out.Output, out.Error.Fault()
+	return out, err
 }
 
 func (r *Remote) post(ctx context.Context, path string, in any) (io.ReadCloser, error) {
-	var body bytes.Buffer
-	if err := public.Encoder(&body).Encode(in); err != nil {
-		return nil, fault.New(fault.Failed, "encode request: %w", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base()+path, &body)
+	req, err := control.NewRequest(ctx, http.MethodPost, r.base()+path, in)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -230,6 +231,42 @@ func (c *Client) post(ctx context.Context, path string, in any) (*http.Response,
 		return nil, fault.New(fault.Failed, "the kernel %s answers %s", c.owner, answer.Status)
 	}
 	return nil, refused.Fault()
+}
+
+// NewRequest returns a request to a kernel whose body is in, in JSON; nil: it has none.
+func NewRequest(ctx context.Context, method, url string, in any) (*http.Request, error) {
+	var body bytes.Buffer
+	if in != nil {
+		if err := public.Encoder(&body).Encode(in); err != nil {
+			return nil, fault.New(fault.Failed, "encode request: %w", err)
+		}
+	}
+	return http.NewRequestWithContext(ctx, method, url, &body)
+}
+
+// WriteAnswer answers a client of the background kernel with an output or an error.
+func WriteAnswer(w io.Writer, out any, err error) {
+	_ = public.Encoder(w).Encode(struct { // a client that is gone needs no answer
+		Output any           `json:"output,omitempty"`
+		Error  *public.Error `json:"error,omitempty"`
+	}{out, public.FormatError(err)})
+}
+
+// ReadAnswer reads what WriteAnswer wrote. broken is why there is no answer, err the error that it holds.
+func ReadAnswer(from *json.Decoder, out any) (broken, err error) {
+	var got struct {
+		Output json.RawMessage
+		Error  *public.Error
+	}
+	switch broken := from.Decode(&got); {
+	case broken != nil:
+		return broken, nil
+	case got.Error != nil:
+		return nil, got.Error.Fault()
+	case out == nil || len(got.Output) == 0:
+		return nil, nil
+	}
+	return nil, json.Unmarshal(got.Output, out)
 }
 
 // SetVersion marks a request with the version of the protocol, which kernels require.
