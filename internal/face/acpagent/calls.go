@@ -1,6 +1,7 @@
 package acpagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -64,19 +65,11 @@ func (c *conversation) calls(p history.Part, past bool) {
 	if diffs := c.diffs(p.Name, a, past); len(diffs) > 0 {
 		opts = append(opts, sdk.WithStartContent(diffs))
 	}
-	c.tell(sdk.StartToolCall(sdk.ToolCallId(p.CallID), titled(p.Name, a.about()), opts...))
+	about := cmp.Or(a.Title, a.Command, a.Path, a.Pattern, a.URL)
+	c.tell(sdk.StartToolCall(sdk.ToolCallId(p.CallID), titled(p.Name, about), opts...))
 	if !past {
 		c.happen.note(func() { c.happen.called[p.CallID] = true })
 	}
-}
-
-func (a arguments) about() string {
-	for _, one := range []string{a.Title, a.Command, a.Path, a.Pattern, a.URL} {
-		if one != "" {
-			return one
-		}
-	}
-	return ""
 }
 
 func titled(tool, about string) string {
@@ -155,10 +148,7 @@ func (c *conversation) answered(p history.Part) {
 		status = sdk.ToolCallStatusFailed
 	}
 	opts := []sdk.ToolCallUpdateOpt{sdk.WithUpdateStatus(status)}
-	said := p.Text
-	if p.Show != "" {
-		said = p.Show
-	}
+	said := cmp.Or(p.Show, p.Text)
 	if edited := kindOf(p.Name) == sdk.ToolKindEdit && !p.IsError && isDiff(said) && p.Text != said; !edited && said != "" {
 		if len(said) > mostAnswer {
 			said = strings.ToValidUTF8(said[:mostAnswer], "") + "\n[the rest is left out]"
@@ -203,10 +193,7 @@ func (c *conversation) planned(a arguments) {
 func (c *conversation) plan(steps []driver.Step) {
 	entries := make([]sdk.PlanEntry, 0, len(steps))
 	for _, s := range steps {
-		status := sdk.PlanEntryStatus(s.Status)
-		if status == "" {
-			status = sdk.PlanEntryStatusPending
-		}
+		status := cmp.Or(sdk.PlanEntryStatus(s.Status), sdk.PlanEntryStatusPending)
 		entries = append(entries, sdk.PlanEntry{Content: s.Text, Priority: sdk.PlanEntryPriorityMedium, Status: status})
 	}
 	c.tell(sdk.UpdatePlan(entries...))

@@ -1,6 +1,7 @@
 package acpagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -112,11 +113,8 @@ func (c *conversation) offered(now llm.Ref) []offer {
 	var out []offer
 	has := false
 	add := func(ref llm.Ref, title string) {
-		if title == "" {
-			title = ref.String()
-		}
 		has = has || ref == now
-		out = append(out, offer{ref.String(), title})
+		out = append(out, offer{ref.String(), cmp.Or(title, ref.String())})
 	}
 	for _, m := range c.Models().Usable() {
 		add(m.Ref, m.Title)
@@ -128,58 +126,47 @@ func (c *conversation) offered(now llm.Ref) []offer {
 }
 
 func (s *Server) setMode(ctx context.Context, r sdk.SetSessionModeRequest) (out sdk.SetSessionModeResponse, err error) {
-	c, err := s.find(r.SessionId)
-	if err != nil {
-		return out, err
-	}
-	return out, c.chooseMode(ctx, string(r.ModeId))
-}
-
-func (c *conversation) chooseMode(ctx context.Context, word string) error {
-	a, err := c.Store.Agent(ctx, c.agent)
-	if err != nil {
-		return err
-	}
-	return c.Programs().ChooseMode(ctx, a, word)
+	_, err = s.choose(ctx, r.SessionId, modeOption, string(r.ModeId))
+	return out, err
 }
 
 func (s *Server) setModel(ctx context.Context, r sdk.UnstableSetSessionModelRequest) (out sdk.UnstableSetSessionModelResponse, err error) {
-	c, err := s.find(r.SessionId)
-	if err != nil {
-		return out, err
-	}
-	return out, c.chooseModel(ctx, string(r.ModelId))
+	_, err = s.choose(ctx, r.SessionId, modelOption, string(r.ModelId))
+	return out, err
 }
 
-// chooseModel holds from the next prompt on, which tells the agent.
-func (c *conversation) chooseModel(ctx context.Context, word string) error {
-	ref, err := llm.ParseRef(word)
+// choose sets an option of a session. A model is used from the next prompt on.
+func (s *Server) choose(ctx context.Context, is sdk.SessionId, option, word string) (*conversation, error) {
+	c, err := s.find(is)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a, err := c.Store.Agent(ctx, c.agent)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := c.Models().Model(a, ref); err != nil {
-		return err
+	switch strings.ToLower(option) {
+	case modeOption:
+		err = c.Programs().ChooseMode(ctx, a, word)
+	case modelOption:
+		var ref llm.Ref
+		if ref, err = llm.ParseRef(word); err == nil {
+			_, err = c.Models().Model(a, ref)
+		}
+		if err == nil {
+			c.mu.Lock()
+			c.model = ref
+			c.mu.Unlock()
+		}
+	case effortOption:
+		var effort llm.Effort
+		if effort, err = llm.ParseEffort(word); err == nil {
+			err = c.Models().SetEffort(ctx, a, effort)
+		}
+	default:
+		err = fault.New(fault.InvalidField, "there is no option %.40q", option).WithHint("the options are %s, %s and %s", modeOption, modelOption, effortOption)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.model = ref
-	return nil
-}
-
-func (c *conversation) chooseEffort(ctx context.Context, word string) error {
-	e, err := llm.ParseEffort(word)
-	if err != nil {
-		return err
-	}
-	a, err := c.Store.Agent(ctx, c.agent)
-	if err != nil {
-		return err
-	}
-	return c.Models().SetEffort(ctx, a, e)
+	return c, err
 }
 
 func (s *Server) setOption(ctx context.Context, r sdk.SetSessionConfigOptionRequest) (out sdk.SetSessionConfigOptionResponse, err error) {
@@ -187,20 +174,7 @@ func (s *Server) setOption(ctx context.Context, r sdk.SetSessionConfigOptionRequ
 	if v == nil {
 		return out, fault.New(fault.InvalidField, "no option here is a yes or a no").WithHint("the options are %s, %s and %s", modeOption, modelOption, effortOption)
 	}
-	c, err := s.find(v.SessionId)
-	if err != nil {
-		return out, err
-	}
-	switch word := string(v.Value); strings.ToLower(string(v.ConfigId)) {
-	case modeOption:
-		err = c.chooseMode(ctx, word)
-	case modelOption:
-		err = c.chooseModel(ctx, word)
-	case effortOption:
-		err = c.chooseEffort(ctx, word)
-	default:
-		err = fault.New(fault.InvalidField, "there is no option %.40q", v.ConfigId).WithHint("the options are %s, %s and %s", modeOption, modelOption, effortOption)
-	}
+	c, err := s.choose(ctx, v.SessionId, string(v.ConfigId), string(v.Value))
 	if err != nil {
 		return out, err
 	}

@@ -29,6 +29,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -304,11 +306,7 @@ func (s *Server) shut() {
 func (s *Server) conversations() []*conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]*conversation, 0, len(s.open))
-	for _, c := range s.open {
-		out = append(out, c)
-	}
-	return out
+	return slices.Collect(maps.Values(s.open))
 }
 
 func (s *Server) find(is sdk.SessionId) (*conversation, error) {

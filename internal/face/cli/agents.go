@@ -251,44 +251,38 @@ func (d allProjects) Text(w *printer.Writer) {
 type Pick func(ctx context.Context, title string, lines [][2]string) (int, bool, error)
 
 func resumeCommand(e Env, l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "resume [PROJECT]",
-		Short: "Choose one of your projects and open the terminal there",
-		Long: `List the projects that have a workspace in ramet's home, most recently used first, and open the
+	return l.command("resume [PROJECT]", "Choose one of your projects and open the terminal there", `List the projects that have a workspace in ramet's home, most recently used first, and open the
 terminal in the one you select, or in PROJECT (a folder or a workspace). Without a terminal,
-the list is printed.`,
-		Args: CheckArguments(0, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			all, err := l.Projects(c.Context())
-			if err != nil {
-				return err
+the list is printed.`, 0, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		all, err := l.Projects(ctx)
+		if err != nil {
+			return nil, err
+		}
+		screen := e.Screen != nil && e.Pick != nil && !l.JSON
+		if len(args) == 0 && (!screen || len(all.Projects) == 0) {
+			return nil, l.Print(projects{all})
+		}
+		var chosen public.Project
+		if len(args) == 1 {
+			if chosen, err = projectNamed(all.Projects, args[0]); err != nil {
+				return nil, err
 			}
-			screen := e.Screen != nil && e.Pick != nil && !l.JSON
-			if len(args) == 0 && (!screen || len(all.Projects) == 0) {
-				return l.Print(projects{all})
+		} else {
+			i, ok, err := e.Pick(ctx, "project", projectLines(all.Projects, l))
+			if err != nil || !ok {
+				return nil, err
 			}
-			var chosen public.Project
-			if len(args) == 1 {
-				if chosen, err = projectNamed(all.Projects, args[0]); err != nil {
-					return err
-				}
-			} else {
-				i, ok, err := e.Pick(c.Context(), "project", projectLines(all.Projects, l))
-				if err != nil || !ok {
-					return err
-				}
-				chosen = all.Projects[i]
-			}
-			if chosen.Gone {
-				return fault.New(fault.NotFound, "the folder %s no longer exists", chosen.Folder).
-					WithHint("its history is: ramet --workspace %s log", chosen.Name)
-			}
-			if !screen {
-				return l.Print(projects{public.Projects{Projects: []public.Project{chosen}}})
-			}
-			return openThere(c.Context(), e, l, chosen)
-		},
-	}
+			chosen = all.Projects[i]
+		}
+		if chosen.Gone {
+			return nil, fault.New(fault.NotFound, "the folder %s no longer exists", chosen.Folder).
+				WithHint("its history is: ramet --workspace %s log", chosen.Name)
+		}
+		if !screen {
+			return nil, l.Print(projects{public.Projects{Projects: []public.Project{chosen}}})
+		}
+		return nil, openThere(ctx, e, l, chosen)
+	})
 }
 
 // openThere opens the terminal in a project, as if it had been started in its folder.

@@ -238,7 +238,7 @@ type group struct {
 
 // groups makes the commands by group: those that are written by hand, then those of the other operations.
 func groups(e Env, l *Line) []group {
-	e.Care.Background = e.Servers.Background
+
 	few := func(commands ...*cobra.Command) []*cobra.Command { return commands }
 	all := []group{
 		{"agents", "Agents:", few(execCommand(l), serveHTTPCommand(l, e.Servers), webCommand(l, e.Servers), acpCommand(l, e.Care.Version), forkAgentCommand(l),
@@ -252,7 +252,7 @@ one, use "ramet merge".`), killCommand(l), resumeCommand(e, l), serverCommand(e,
 		{"ledger", "Ledger:", few(trackCommand(l))},
 		{"models", "Models:", few(authCommand())},
 		{"mcp", "MCP:", few(mcpCommand(l, e.MCP))},
-		{"settings", "", few(configCommand(l), promptCommand(), doctorCommand(l, e.Care), demoCommand(l), versionCommand(l, e.Care.Version))},
+		{"settings", "", few(configCommand(l), promptCommand(), doctorCommand(e, l), demoCommand(l), versionCommand(l, e.Care.Version))},
 	}
 	for i := range all {
 		all[i].addOperations(l)

@@ -20,22 +20,16 @@ import (
 )
 
 func demoCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "demo",
-		Short: "A guided tour on a throw-away workspace",
-		Long: `Take a guided tour in a temporary workspace: fork, mail, a question, a SIGKILL in the
+	return l.command("demo", "A guided tour on a throw-away workspace", `Take a guided tour in a temporary workspace: fork, mail, a question, a SIGKILL in the
 middle of a command and the recovery, kill, verify, the page. On a terminal, Enter
 continues after each chapter, q quits, and the tour ends in ramet's own screen. Otherwise
-it runs without pauses. It needs no key, and removes everything it made.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			g := &guide{ctx: c.Context(), l: l, attended: l.Terminal && l.Password != nil && !l.JSON}
-			if g.tour(); errors.Is(g.failed, errEnough) {
-				return nil
-			}
-			return g.failed
-		},
-	}
+it runs without pauses. It needs no key, and removes everything it made.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		g := &guide{ctx: ctx, l: l, attended: l.Terminal && l.Password != nil && !l.JSON}
+		if g.tour(); errors.Is(g.failed, errEnough) {
+			return nil, nil
+		}
+		return nil, g.failed
+	})
 }
 
 // scene is the datum of demo: one thing that was done, and what came of it.

@@ -24,34 +24,25 @@ import (
 // CarePorts holds the functions that these commands need besides the session.
 type CarePorts struct {
 	Version func() Version
-	// Background finds the background kernel.
-	Background func(*session.Session) (BackgroundKernel, error)
 	// Telemetry returns the size of the records of a workspace, and since when they
 	// are kept; false: there are none.
 	Telemetry func(ctx context.Context, ws *session.Workspace) (records, bytes int64, since time.Time, there bool, err error)
 }
 
-func doctorCommand(l *Line, p CarePorts) *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor",
-		Short: "Check the installation",
-		Long: `Check the configuration, home folder, key, background kernel, database (integrity, schema
+func doctorCommand(e Env, l *Line) *cobra.Command {
+	return l.command("doctor", "Check the installation", `Check the configuration, home folder, key, background kernel, database (integrity, schema
 version, a durable write, clock), sandbox and git. Show which program this is, where it is
 installed, and what this platform does not support. The exit code is 1 if a check fails.
-To check the histories themselves, use "ramet verify".`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			out := examine(l, c.Context(), p)
-			if err := l.Print(out); err != nil {
-				return err
-			}
-			if n := out.bad(); n > 0 {
-				return fault.New(fault.Failed, "doctor found %s", text.Count(n, "problem")).
-					WithHint("see the text under each BAD")
-			}
-			return nil
-		},
-	}
+To check the histories themselves, use "ramet verify".`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		out := examine(e, l, ctx)
+		if err := l.Print(out); err != nil {
+			return nil, err
+		}
+		if n := out.bad(); n > 0 {
+			return nil, fault.New(fault.Failed, "doctor found %s", text.Count(n, "problem")).WithHint("see the text under each BAD")
+		}
+		return nil, nil
+	})
 }
 
 type checkup struct {
@@ -99,7 +90,7 @@ func (d checkup) Text(w *printer.Writer) {
 	}
 }
 
-func examine(l *Line, ctx context.Context, p CarePorts) checkup {
+func examine(e Env, l *Line, ctx context.Context) checkup {
 	var out checkup
 	conf, err := l.Config()
 	read := "read"
@@ -116,9 +107,14 @@ func examine(l *Line, ctx context.Context, p CarePorts) checkup {
 		verifier = key.Verifier()
 	}
 	out.add("key", verifier, err)
-	examineKernel(l, ctx, &out, p)
-	examineStore(l, ctx, &out)
-	examineTelemetry(l, ctx, &out, p)
+	examineKernel(e, l, ctx, &out)
+	ws, unopened := l.Open(ctx)
+	if unopened != nil {
+		out.add("database", "", l.Hide(unopened))
+	} else {
+		examineStore(l, ctx, ws, &out)
+		examineTelemetry(e, l, ctx, ws, &out)
+	}
 
 	detail := ""
 	if err := sandbox.Available(); err != nil {
@@ -132,7 +128,9 @@ func examine(l *Line, ctx context.Context, p CarePorts) checkup {
 		out.add("rules", ConfinedRules(rules...), err)
 	}
 
-	examineDisk(l, ctx, &out)
+	if unopened == nil {
+		examineDisk(ws, &out)
+	}
 
 	var git []byte
 	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Probe, Command: sandbox.Command{Args: []string{"git", "--version"}}})
@@ -143,16 +141,11 @@ func examine(l *Line, ctx context.Context, p CarePorts) checkup {
 		err = fault.New(fault.NotFound, "git does not run: %w", err).WithHint("install git; worktrees and runs need it")
 	}
 	out.add("git", text.Line(string(git), 80), err)
-	examineInstallation(&out, p.Version())
+	examineInstallation(&out, e.Care.Version())
 	return out
 }
 
-func examineStore(l *Line, ctx context.Context, out *checkup) {
-	ws, err := l.Open(ctx)
-	if err != nil {
-		out.add("database", "", l.Hide(err))
-		return
-	}
+func examineStore(l *Line, ctx context.Context, ws *session.Workspace, out *checkup) {
 	d, err := ws.Store.Describe(ctx)
 	if err != nil {
 		out.add("database", "", l.Hide(err))
@@ -184,17 +177,15 @@ const (
 	keepTelemetry = 90 * 24 * time.Hour
 )
 
-func examineTelemetry(l *Line, ctx context.Context, out *checkup, p CarePorts) {
-	ws, err := l.Open(ctx)
-	if err != nil || p.Telemetry == nil {
-		return // said already
-	}
-	records, bytes, since, there, err := p.Telemetry(ctx, ws)
-	if err != nil {
-		out.add("telemetry", "", l.Hide(err))
+func examineTelemetry(e Env, l *Line, ctx context.Context, ws *session.Workspace, out *checkup) {
+	if e.Care.Telemetry == nil {
 		return
 	}
-	if !there {
+	records, bytes, since, there, err := e.Care.Telemetry(ctx, ws)
+	if err != nil {
+		out.add("telemetry", "", l.Hide(err))
+	}
+	if err != nil || !there {
 		return
 	}
 	detail := fmt.Sprintf("%d records, %.1f MB", records, float64(bytes)/(1<<20))
@@ -227,12 +218,9 @@ func private(dir string) error {
 // muchFiles is from which size on doctor speaks of states of files.
 const muchFiles = 5e9
 
-func examineDisk(l *Line, ctx context.Context, out *checkup) {
-	ws, err := l.Open(ctx)
-	if err != nil {
-		return // the check of the database says so
-	}
+func examineDisk(ws *session.Workspace, out *checkup) {
 	size := ws.Files().Past().Disk()
+	var err error
 	if size > muchFiles {
 		err = fault.New(fault.Failed, "states of files take %.1f GB in %s", float64(size)/1e9, ws.Files().Past().Store().Dir()).
 			WithHint("`ramet gc --files --dry-run` says what could go")
@@ -276,11 +264,11 @@ func sameFile(a, b string) bool {
 }
 
 // examineKernel explains the background kernel: whether it runs, where it is, and why it ended last.
-func examineKernel(l *Line, ctx context.Context, out *checkup, p CarePorts) {
-	if _, agents := l.Own(); agents || p.Background == nil {
+func examineKernel(e Env, l *Line, ctx context.Context, out *checkup) {
+	if _, agents := l.Own(); agents || e.Servers.Background == nil {
 		return // the user's socket is not for commands of agents
 	}
-	k, err := p.Background(l.Session)
+	k, err := e.Servers.Background(l.Session)
 	if err != nil {
 		out.add("kernel", "", err)
 		return
@@ -299,7 +287,7 @@ func examineKernel(l *Line, ctx context.Context, out *checkup, p CarePorts) {
 		if now.URL != "" {
 			detail += ", page " + now.URL
 		}
-		if own := p.Version().Version; now.Version != own {
+		if own := e.Care.Version().Version; now.Version != own {
 			err = fault.New(fault.Conflict, "the background kernel is version %s, and this is version %s", now.Version, own).
 				WithHint("`ramet server restart` starts it again once no agent works")
 		}

@@ -85,7 +85,12 @@ With --json every event is one line of JSON.`}}
 
 func execCommand(l *Line) *cobra.Command {
 	c := l.Command(&execOperation)
-	c.Use, c.ValidArgsFunction = "exec [AGENT] PROMPT|-", l.CompleteAgents(1)
+	c.Use, c.ValidArgsFunction = "exec [AGENT] PROMPT|-", func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return l.complete(agentNames)(c, args, begun)
+	}
 	c.Flags().Lookup("effort").Usage += ": " + strings.Join(llm.Efforts(), ", ")
 	c.Args = func(c *cobra.Command, args []string) error {
 		given := func(name string) bool {

@@ -262,13 +262,13 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 	}
 	switch p.Type {
 	case reflect.TypeFor[operation.AgentRef](), reflect.TypeFor[[]operation.AgentRef]():
-		return l.CompleteAgents(1 << 30)
+		return l.complete(agentNames)
 	case reflect.TypeFor[operation.Path]():
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	case reflect.TypeFor[operation.Model]():
-		return l.CompleteModels
+		return l.complete(usableModels)
 	case reflect.TypeFor[operation.Driver]():
-		return l.CompleteDrivers
+		return l.complete(driverNames)
 	case reflect.TypeFor[operation.Recipe]():
 		return cobra.FixedCompletions(recipe.EmbeddedNames(), cobra.ShellCompDirectiveDefault)
 	case reflect.TypeFor[operation.Pairs]():
@@ -278,9 +278,9 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 	case reflect.TypeFor[operation.Mode]():
 		return cobra.FixedCompletions(permit.ModeNames()[:len(permit.Modes())], cobra.ShellCompDirectiveNoFileComp)
 	case reflect.TypeFor[operation.Label]():
-		return l.CompleteLabels
+		return l.complete(markLabels)
 	case reflect.TypeFor[operation.TrashRef]():
-		return l.CompleteTrash
+		return l.complete(trashItems)
 	case reflect.TypeFor[operation.TrackedID]():
 		return l.completeTracked
 	case reflect.TypeFor[operation.SettingKey]():

@@ -32,11 +32,7 @@ func recipesCommand(l *Line) *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			row := recipeRow{Name: r.Name, Description: r.Description, Parameters: []recipeParameter{}}
-			for _, p := range r.Parameters {
-				row.Parameters = append(row.Parameters, recipeParameter{p.Name, p.Default, p.Required, p.Help})
-			}
-			out.Recipes = append(out.Recipes, row)
+			out.Recipes = append(out.Recipes, recipeRow{r.Name, r.Description, append([]recipe.Parameter{}, r.Parameters...)})
 		}
 		return out, nil
 	})
@@ -47,16 +43,9 @@ type recipes struct {
 }
 
 type recipeRow struct {
-	Name        string            `json:"name"`
-	Description string            `json:"description"`
-	Parameters  []recipeParameter `json:"parameters"`
-}
-
-type recipeParameter struct {
-	Name     string `json:"name"`
-	Default  string `json:"default"`
-	Required bool   `json:"required"`
-	Help     string `json:"help"`
+	Name        string             `json:"name"`
+	Description string             `json:"description"`
+	Parameters  []recipe.Parameter `json:"parameters"`
 }
 
 func (l recipes) Text(w *printer.Writer) {

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +67,7 @@ func carryOutRun(l *Line, ports RunsPorts, ctx context.Context, f *operation.Car
 		return fault.New(fault.Usage, "--leave-work: no other host can take work from %s", ws.Place.DB).
 			WithHint("use --db postgres://…")
 	}
-	p := progressOf(l, x.Now(), r)
+	p := progressOf(l, x.Now())
 	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.NoCache || config.NoCache,
 		Leave: f.Leave, Watch: p.see, Warn: p.note}
 	if l.Leave != nil && f.Detach {
@@ -139,55 +140,42 @@ func (d ended) Text(w *printer.Writer) {
 	}
 }
 
-var runsLimits = sync.OnceValue(func() map[string]func(l *recipe.Limits, value string) error {
-	return map[string]func(l *recipe.Limits, value string) error{
-		"parallel":       copySet(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
-		"attempts":       copySet(func(l *recipe.Limits, n int64) { l.Attempts = int(n) }),
-		"fix_attempts":   copySet(func(l *recipe.Limits, n int64) { l.FixAttempts = int(n) }),
-		"fix_rounds":     copySet(func(l *recipe.Limits, n int64) { l.FixRounds = int(n) }),
-		"calls":          copySet(func(l *recipe.Limits, n int64) { l.Calls = n }),
-		"tokens":         copySet(func(l *recipe.Limits, n int64) { l.Tokens = n }),
-		"files":          copySet(func(l *recipe.Limits, n int64) { l.Files = int(n) }),
-		"lines_per_file": copySet(func(l *recipe.Limits, n int64) { l.LinesPerFile = int(n) }),
-		"cost_usd": func(l *recipe.Limits, value string) (err error) {
-			l.CostUSD, err = strconv.ParseFloat(value, 64)
-			switch {
-			case err == nil && (math.IsNaN(l.CostUSD) || math.IsInf(l.CostUSD, 0)): // never reached
-				err = errors.New("no amount")
-			case err == nil && l.CostUSD < 0:
-				err = errors.New("below 0")
-			}
-			return err
-		},
-		"runtime": func(l *recipe.Limits, value string) (err error) {
-			if l.Runtime, err = time.ParseDuration(value); err == nil && l.Runtime < 0 {
-				err = errors.New("below 0")
-			}
-			return err
-		},
-	}
-})
+// limitFields returns the limits of a run by their names.
+func limitFields(l *recipe.Limits) map[string]any {
+	return map[string]any{"parallel": &l.Parallel, "attempts": &l.Attempts, "fix_attempts": &l.FixAttempts, "fix_rounds": &l.FixRounds,
+		"calls": &l.Calls, "tokens": &l.Tokens, "files": &l.Files, "lines_per_file": &l.LinesPerFile, "cost_usd": &l.CostUSD, "runtime": &l.Runtime}
+}
 
-func limitNames() []string { return slices.Sorted(maps.Keys(runsLimits())) }
+func limitNames() []string { return slices.Sorted(maps.Keys(limitFields(&recipe.Limits{}))) }
 
-func copySet(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
-	return func(l *recipe.Limits, value string) error {
-		n, err := strconv.ParseInt(value, 10, 32)
-		if err == nil && n < 0 {
-			err = errors.New("below 0")
+// setLimit parses the value of a limit.
+func setLimit(field any, value string) (err error) {
+	below := false
+	switch field := field.(type) {
+	case *time.Duration:
+		*field, err = time.ParseDuration(value)
+		below = *field < 0
+	case *float64:
+		if *field, err = strconv.ParseFloat(value, 64); err == nil && (math.IsNaN(*field) || math.IsInf(*field, 0)) {
+			return errors.New("no amount") // never reached
 		}
-		if err == nil {
-			set(l, n)
-		}
-		return err
+		below = *field < 0
+	default:
+		n, failed := strconv.ParseInt(value, 10, 32)
+		reflect.ValueOf(field).Elem().SetInt(n)
+		below, err = n < 0, failed
 	}
+	if err == nil && below {
+		err = errors.New("below 0")
+	}
+	return err
 }
 
 func mergeLimits(l *recipe.Limits, given operation.Pairs) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value := given[name]
 		pair := name + "=" + value
-		set, ok := runsLimits()[name]
+		field, ok := limitFields(l)[name]
 		if !ok {
 			hint := "limits: " + strings.Join(limitNames(), ", ")
 			if near := text.NearestWord(name, limitNames()); near != "" {
@@ -195,7 +183,7 @@ func mergeLimits(l *recipe.Limits, given operation.Pairs) error {
 			}
 			return fault.New(fault.Usage, "--limit %.60q: there is no such limit", pair).WithHint("%s", hint)
 		}
-		if err := set(l, value); err != nil {
+		if err := setLimit(field, value); err != nil {
 			return fault.New(fault.Usage, "--limit %.60q: %v", pair, err).WithHint("give %s=NUMBER; runtime is a duration such as 90m; 0 is no limit", name)
 		}
 	}
@@ -304,7 +292,7 @@ type progress struct {
 	over     chan struct{} // closed at the end
 }
 
-func progressOf(l *Line, n run.Snapshot, _ *recipe.Recipe) *progress {
+func progressOf(l *Line, n run.Snapshot) *progress {
 	p := &progress{out: l.Stderr, live: l.ErrTerminal && !l.JSON, quiet: l.JSON, now: l.Now, begun: l.Now(), state: n.RunState,
 		units: map[string]bool{}, sections: map[string]run.SectionState{}, issues: map[string]bool{}, over: make(chan struct{})}
 	for _, w := range n.WorkItems {

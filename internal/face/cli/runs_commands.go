@@ -26,16 +26,10 @@ import (
 
 func runsCommand(l *Line, p RunsPorts) *cobra.Command {
 	f := &runFlags{}
-	c := &cobra.Command{
-		Use:   "run",
-		Short: "Orchestrated runs and their event logs",
-		Long: `Run recipes with agents as workers: start, resume, cancel. Everything that happens in a run
+	c := parent("run", "Orchestrated runs and their event logs", `Run recipes with agents as workers: start, resume, cancel. Everything that happens in a run
 is written to an append-only, hash-chained log. You can follow the log, replay it, and prove
 that it was not changed. Any program in any language can use such a log as its own audit
-trail: init, append, verify.`,
-		Args: UnknownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+trail: init, append, verify.`)
 	c.PersistentFlags().StringVar(&f.dir, "runs-dir", "", "folder of the runs (default $RAMET_RUNS, else .ramet/runs of the project)")
 	c.PersistentFlags().StringVar(&f.log, "log", "", "where the log is: ndjson, sqlite or postgres://… (default: as the run was made; ndjson for a new one)")
 	l.OpenRuns = func() (*operation.Runs, error) {
@@ -47,9 +41,6 @@ trail: init, append, verify.`,
 	for _, sub := range c.Commands() {
 		if strings.Contains(sub.Use, " ID") {
 			sub.ValidArgsFunction = completeRuns(l, f)
-		}
-		if sub.Flags().Lookup("model") != nil {
-			sub.RegisterFlagCompletionFunc("model", l.CompleteModels)
 		}
 	}
 	return c
@@ -79,25 +70,21 @@ type RunProgram func(ctx context.Context, dir, inputs string, l *Line) error
 // programCommand makes the command that built-in recipes call ("$RAMET" run program docs plan);
 // people do not type it. It opens no workspace: in the sandbox there is none.
 func programCommand(l *Line, p RunsPorts) *cobra.Command {
-	return &cobra.Command{
-		Use:    "program RECIPE NAME",
-		Short:  "Run a program of a recipe",
-		Hidden: true,
-		Args:   CheckArguments(2, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			programs := p.Programs()
-			do, ok := programs[strings.Join(args, " ")]
-			if !ok {
-				return fault.New(fault.NotFound, "there is no program %.60q of a recipe %.60q", args[1], args[0]).
-					WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(programs)), ", "))
-			}
-			dir, err := os.Getwd()
-			if err != nil {
-				return fault.New(fault.Failed, "find the folder: %w", err)
-			}
-			return do(c.Context(), dir, l.Getenv("RAMET_INPUTS"), l)
-		},
-	}
+	c := l.command("program RECIPE NAME", "Run a program of a recipe", "", 2, 2, func(ctx context.Context, args []string) (printer.Datum, error) {
+		programs := p.Programs()
+		do, ok := programs[strings.Join(args, " ")]
+		if !ok {
+			return nil, fault.New(fault.NotFound, "there is no program %.60q of a recipe %.60q", args[1], args[0]).
+				WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(programs)), ", "))
+		}
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, fault.New(fault.Failed, "find the folder: %w", err)
+		}
+		return nil, do(ctx, dir, l.Getenv("RAMET_INPUTS"), l)
+	})
+	c.Hidden = true
+	return c
 }
 
 type runFlags struct {
@@ -130,13 +117,13 @@ func (f *runFlags) openNew(l *Line) (*rundir.Store, rundir.Kind, error) {
 }
 
 // withSession opens a run with open, for appending, and reports if its tail had to be repaired.
-func withSession(l *Line, c *cobra.Command, f *runFlags, runID string, open func(*rundir.Store, context.Context, string, rundir.Kind) (*rundir.Session, error),
+func withSession(ctx context.Context, l *Line, f *runFlags, runID string, open func(*rundir.Store, context.Context, string, rundir.Kind) (*rundir.Session, error),
 	do func(*rundir.Session) error) error {
 	store, kind, err := f.open(l)
 	if err != nil {
 		return err
 	}
-	x, err := open(store, c.Context(), runID, kind)
+	x, err := open(store, ctx, runID, kind)
 	if err != nil {
 		return err
 	}
@@ -146,12 +133,12 @@ func withSession(l *Line, c *cobra.Command, f *runFlags, runID string, open func
 	return errors.Join(do(x), x.Close())
 }
 
-func withReader(l *Line, c *cobra.Command, f *runFlags, runID string, do func(*rundir.Store, *rundir.Reader) error) error {
+func withReader(ctx context.Context, l *Line, f *runFlags, runID string, do func(*rundir.Store, *rundir.Reader) error) error {
 	store, kind, err := f.open(l)
 	if err != nil {
 		return err
 	}
-	r, err := store.Open(c.Context(), runID, kind)
+	r, err := store.Open(ctx, runID, kind)
 	if err != nil {
 		return err
 	}
@@ -209,40 +196,35 @@ type Host struct {
 func planCommand(l *Line, f *runFlags, ports RunsPorts) *cobra.Command {
 	var wishes run.Wishes
 	var model string
-	c := &cobra.Command{
-		Use: "plan ID", Short: "Show what a resume would do", Args: CheckArguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return withReader(l, c, f, args[0], func(store *rundir.Store, r *rundir.Reader) error {
-				state, err := r.Truth(c.Context())
-				if err != nil {
+	c := l.command("plan ID", "Show what a resume would do", "", 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		return nil, withReader(ctx, l, f, args[0], func(store *rundir.Store, r *rundir.Reader) error {
+			state, err := r.Truth(ctx)
+			if err != nil {
+				return err
+			}
+			config, failed := store.Config(r.RunID) // a run of another program has none
+			made, old := ReadStartedRecipe(r.RunID, config)
+			ours := failed == nil && old == nil
+			if ours {
+				wishes.LooksUp = made.LooksUp
+			}
+			p, err := run.PlanResume(state, store.Disk(r.RunID), wishes)
+			if err != nil {
+				return err
+			}
+			d := runPlan{Plan: p, Crowded: []runner.OversizedItem{}}
+			if failed == nil && config.Text != "" && old != nil {
+				d.Refused = old.Error()
+			}
+			if ours {
+				config.Model = cmp.Or(model, config.Model)
+				if err := d.measure(ctx, l, ports, store, config, state); err != nil {
 					return err
 				}
-				config, failed := store.Config(r.RunID) // a run of another program has none
-				made, old := ReadStartedRecipe(r.RunID, config)
-				ours := failed == nil && old == nil
-				if ours {
-					wishes.LooksUp = made.LooksUp
-				}
-				p, err := run.PlanResume(state, store.Disk(r.RunID), wishes)
-				if err != nil {
-					return err
-				}
-				d := runPlan{Plan: p, Crowded: []runner.OversizedItem{}}
-				if failed == nil && config.Text != "" && old != nil {
-					d.Refused = old.Error()
-				}
-				if ours {
-					if model != "" {
-						config.Model = model
-					}
-					if err := d.measure(c.Context(), l, ports, store, config, state); err != nil {
-						return err
-					}
-				}
-				return l.Print(d)
-			})
-		},
-	}
+			}
+			return l.Print(d)
+		})
+	})
 	c.Flags().StringArrayVar(&wishes.Redo, "redo", nil, "a work item to repeat; may be repeated")
 	c.Flags().BoolVar(&wishes.Force, "force", false, "repeat everything")
 	c.Flags().BoolVar(&wishes.FromFailed, "from-failed", false, "reopen a run that FAILED")
@@ -329,10 +311,7 @@ func workerCommand(l *Line, p RunsPorts) *cobra.Command {
 	var queues []string
 	var parallel int
 	var external, orchestrate bool
-	c := &cobra.Command{
-		Use:   "worker --db postgres://…",
-		Short: "Work on items of runs from other hosts of the same database",
-		Long: `Work on items from the queues of a PostgreSQL database until stopped. Any number of hosts can do this.
+	c := l.command("worker --db postgres://…", "Work on items of runs from other hosts of the same database", `Work on items from the queues of a PostgreSQL database until stopped. Any number of hosts can do this.
 They share nothing but the database: an item includes its inputs, and its results go back with it. If a
 host is killed or cut off, its items go to others, and its late results are refused.
 
@@ -344,43 +323,40 @@ With --orchestrate, this host also takes over runs whose orchestrator is gone, t
 for the time of a lease (15 s) and did not sign off, as Ctrl-C does. Their logs, and copies of what
 they made, are in the database; here they get a folder among the runs of this project. An orchestrator
 that was only slow is refused from then on (FENCED). Runs with external effects are taken over only
-with --external. ` + "`ramet run resume ID`" + ` on the host where a run was started fetches the results.
+with --external. `+"`ramet run resume ID`"+` on the host where a run was started fetches the results.
 
-Models are called with the keys of this host. Ctrl-C returns unfinished items to their queues.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if parallel < 1 || parallel > 1000 {
-				return fault.New(fault.Usage, "--parallel %d is not between 1 and 1000", parallel)
-			}
-			if host == "" {
-				name, err := os.Hostname()
-				if err != nil {
-					name = "host"
-				}
-				host = name + "-" + strconv.Itoa(os.Getpid())
-			}
-			if err := fault.CheckText(fault.InvalidName, "--host", host, 120); err != nil {
-				return err
-			}
-			place, err := l.Place()
+Models are called with the keys of this host. Ctrl-C returns unfinished items to their queues.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		if parallel < 1 || parallel > 1000 {
+			return nil, fault.New(fault.Usage, "--parallel %d is not between 1 and 1000", parallel)
+		}
+		if host == "" {
+			name, err := os.Hostname()
 			if err != nil {
-				return err
+				name = "host"
 			}
-			if !database.IsPostgres(place.DB) {
-				return fault.New(fault.Usage, "worker: %s is not a database that several hosts can share", place.DB).
-					WithHint("give --db postgres://user@host/database; a run on SQLite does its work itself")
-			}
-			ws, err := l.Open(c.Context())
-			if err != nil {
-				return err
-			}
-			o := Host{Name: host, Queues: queues, Parallel: parallel, External: external, Note: l.Note}
-			if orchestrate {
-				o.Orchestrate = l.Session
-			}
-			return p.Work(c.Context(), ws, o)
-		},
-	}
+			host = name + "-" + strconv.Itoa(os.Getpid())
+		}
+		if err := fault.CheckText(fault.InvalidName, "--host", host, 120); err != nil {
+			return nil, err
+		}
+		place, err := l.Place()
+		if err != nil {
+			return nil, err
+		}
+		if !database.IsPostgres(place.DB) {
+			return nil, fault.New(fault.Usage, "worker: %s is not a database that several hosts can share", place.DB).
+				WithHint("give --db postgres://user@host/database; a run on SQLite does its work itself")
+		}
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o := Host{Name: host, Queues: queues, Parallel: parallel, External: external, Note: l.Note}
+		if orchestrate {
+			o.Orchestrate = l.Session
+		}
+		return nil, p.Work(ctx, ws, o)
+	})
 	c.Flags().StringVar(&host, "host", "", "name of this host (default: its own, with the process number)")
 	c.Flags().StringSliceVar(&queues, "queues", []string{runner.Work}, "queues to take items from")
 	c.Flags().BoolVar(&external, "external", false, "also run commands with external effects, outside the sandbox")

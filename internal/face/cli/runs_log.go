@@ -71,30 +71,24 @@ func readConfig(stdin io.Reader, path string) ([]byte, error) {
 
 func appendEventCommand(l *Line, f *runFlags) *cobra.Command {
 	var kind, payload, span, parent string
-	c := &cobra.Command{
-		Use:   "append ID",
-		Short: "Add an event; print its id",
-		Long: `Add an event to the log of a run. The event is checked against the schema of its type and the
-state of the run, and linked to the one before. When its id is printed, it is on disk.`,
-		Args: CheckArguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if kind == "" {
-				return fault.New(fault.Usage, "run append: --type is missing").WithHint("for instance --type ARTIFACT_WRITTEN")
-			}
-			text, err := l.Text(payload)
-			if err != nil {
+	c := l.command("append ID", "Add an event; print its id", `Add an event to the log of a run. The event is checked against the schema of its type and the
+state of the run, and linked to the one before. When its id is printed, it is on disk.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		if kind == "" {
+			return nil, fault.New(fault.Usage, "run append: --type is missing").WithHint("for instance --type ARTIFACT_WRITTEN")
+		}
+		text, err := l.Text(payload)
+		if err != nil {
+			return nil, err
+		}
+		return nil, withSession(ctx, l, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error {
+			events, err := x.Append(ctx, run.Request{Type: run.Type(kind), Payload: []byte(text), SpanID: span, ParentSpan: parent})
+			if len(events) == 0 {
 				return err
 			}
-			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error {
-				events, err := x.Append(c.Context(), run.Request{Type: run.Type(kind), Payload: []byte(text), SpanID: span, ParentSpan: parent})
-				if len(events) == 0 {
-					return err
-				}
-				// It is in the log, and stays there: what failed is the snapshot or the checkpoint behind it.
-				return errors.Join(l.Print(appended{events[0]}), unsettled(args[0], err))
-			})
-		},
-	}
+			// It is in the log, and stays there: what failed is the snapshot or the checkpoint behind it.
+			return errors.Join(l.Print(appended{events[0]}), unsettled(args[0], err))
+		})
+	})
 	c.Flags().StringVar(&kind, "type", "", "type of the event, for instance ARTIFACT_WRITTEN")
 	c.Flags().StringVar(&payload, "payload", "{}", "a JSON object (- reads standard input)")
 	c.Flags().StringVar(&span, "span", "", "span_id, 16 hex digits (default: a new one)")
@@ -125,37 +119,31 @@ func (d appended) Text(w *printer.Writer) { w.Line("%s", d.ID) }
 
 func replayCommand(l *Line, f *runFlags) *cobra.Command {
 	var check bool
-	c := &cobra.Command{
-		Use:   "replay ID",
-		Short: "Rebuild the snapshot from the events, without executing anything",
-		Long: `Replay all events without executing anything, and write the snapshot. If the snapshot on disk
+	c := l.command("replay ID", "Rebuild the snapshot from the events, without executing anything", `Replay all events without executing anything, and write the snapshot. If the snapshot on disk
 differs from a replay of the events it covers, it is kept next to the new one, the difference
-is shown, and the exit code is 5. --check writes nothing.`,
-		Args: CheckArguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if check {
-				return withReader(l, c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
-					return replayRun(l, c, r, nil)
-				})
-			}
-			return withSession(l, c, f, args[0], (*rundir.Store).OpenForReplay, func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
-		},
-	}
+is shown, and the exit code is 5. --check writes nothing.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		if check {
+			return nil, withReader(ctx, l, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
+				return replayRun(ctx, l, r, nil)
+			})
+		}
+		return nil, withSession(ctx, l, f, args[0], (*rundir.Store).OpenForReplay, func(x *rundir.Session) error { return replayRun(ctx, l, x.Reader, x) })
+	})
 	c.Flags().BoolVar(&check, "check", false, "only compare, write nothing")
 	return c
 }
 
 // replayRun compares the stored snapshot with the log, and, with a session, replaces
 // it.
-func replayRun(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) error {
+func replayRun(ctx context.Context, l *Line, r *rundir.Reader, x *rundir.Session) error {
 	stored, raw, ok, damage := r.Stored()
 	var lines []string
 	var state run.Snapshot
 	var err error
 	if damage == nil && ok {
-		state, lines, err = r.Compare(c.Context(), stored, raw)
+		state, lines, err = r.Compare(ctx, stored, raw)
 	} else {
-		state, err = r.Replay(c.Context())
+		state, err = r.Replay(ctx)
 	}
 	if err != nil {
 		return err
@@ -214,27 +202,23 @@ first, and the lines are stored byte for byte. FILE - reads standard input.`, 1,
 
 func exportRunCommand(l *Line, f *runFlags) *cobra.Command {
 	var format string
-	c := &cobra.Command{
-		Use: "export ID", Short: "Write the log of a run as NDJSON", Args: CheckArguments(1, 1),
-		Long: `Verify the log of a run and write it to standard output, one event per line. The bytes are the
-same for every form of log. The events of runs that it continues come first.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if format != "ndjson" {
-				return fault.New(fault.Usage, "run export: unknown format %q", format).WithHint("use ndjson")
-			}
-			return withReader(l, c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
-				for e, err := range r.Events(c.Context(), 0) {
-					if err != nil {
-						return err
-					}
-					if _, err := io.WriteString(l.Stdout, string(e.Raw)+"\n"); err != nil {
-						return err
-					}
+	c := l.command("export ID", "Write the log of a run as NDJSON", `Verify the log of a run and write it to standard output, one event per line. The bytes are the
+same for every form of log. The events of runs that it continues come first.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		if format != "ndjson" {
+			return nil, fault.New(fault.Usage, "run export: unknown format %q", format).WithHint("use ndjson")
+		}
+		return nil, withReader(ctx, l, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
+			for e, err := range r.Events(ctx, 0) {
+				if err != nil {
+					return err
 				}
-				return nil
-			})
-		},
-	}
+				if _, err := io.WriteString(l.Stdout, string(e.Raw)+"\n"); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 	c.Flags().StringVar(&format, "format", "ndjson", "ndjson")
 	return c
 }

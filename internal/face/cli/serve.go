@@ -73,40 +73,34 @@ type ServerPorts struct {
 func serveHTTPCommand(l *Line, p ServerPorts) *cobra.Command {
 	var in ServeRequest
 	var background bool
-	c := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve the page and the HTTP API until Ctrl-C",
-		Long: `Serve the page, the HTTP API and the telemetry of this project on loopback. The background kernel
+	c := l.command("serve", "Serve the page and the HTTP API until Ctrl-C", `Serve the page, the HTTP API and the telemetry of this project on loopback. The background kernel
 does the work ("ramet server --help"): this command starts it, prints the address of the page, and
 keeps the kernel running until Ctrl-C. With --background it returns at once, and the kernel runs until
 "ramet server stop".
 
 All your projects have the same address, each at its own path /p/KEY. Every route but /health needs the
-token in $RAMET_HOME/token; ` + "`ramet web`" + ` prints a link to the page that works once. To listen on an
-address that other machines can reach, give --allow-remote, and the names they use with --host NAME.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			for _, h := range in.Hosts {
-				if err := p.CheckHost(h); err != nil {
-					return err
-				}
+token in $RAMET_HOME/token; `+"`ramet web`"+` prints a link to the page that works once. To listen on an
+address that other machines can reach, give --allow-remote, and the names they use with --host NAME.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		for _, h := range in.Hosts {
+			if err := p.CheckHost(h); err != nil {
+				return nil, err
 			}
-			in.Keep = KeepClient
-			if background {
-				in.Keep = KeepKernel
+		}
+		in.Keep = KeepClient
+		if background {
+			in.Keep = KeepKernel
+		}
+		printed := ""
+		return nil, l.servePage(ctx, p, in, func(out Served) {
+			if out.URL == printed {
+				l.Note("the background kernel was started again")
+				return
 			}
-			printed := ""
-			return l.servePage(c.Context(), p, in, func(out Served) {
-				if out.URL == printed {
-					l.Note("the background kernel was started again")
-					return
-				}
-				printed = out.URL
-				fmt.Fprintf(l.Stdout, "%s\n", out.URL)
-				fmt.Fprintf(l.Stderr, "Open in your browser (works once, for two minutes): %s\n`ramet web` gives another link\n", out.Login)
-			})
-		},
-	}
+			printed = out.URL
+			fmt.Fprintf(l.Stdout, "%s\n", out.URL)
+			fmt.Fprintf(l.Stderr, "Open in your browser (works once, for two minutes): %s\n`ramet web` gives another link\n", out.Login)
+		})
+	})
 	c.Flags().StringVar(&in.Addr, "addr", "", "where to listen, HOST:PORT; port 0 takes a free one (default 127.0.0.1:8765)")
 	c.Flags().StringSliceVar(&in.Hosts, "host", nil, "a host name that clients use, in addition to those of loopback; repeats")
 	c.Flags().BoolVar(&in.Remote, "allow-remote", false, "allow addresses that other machines can reach; traffic is not encrypted")
@@ -132,19 +126,13 @@ func (l *Line) servePage(ctx context.Context, p ServerPorts, in ServeRequest, re
 
 func webCommand(l *Line, p ServerPorts) *cobra.Command {
 	var in ServeRequest
-	c := &cobra.Command{
-		Use:   "web",
-		Short: "Print a link to the page of this project; it works once",
-		Long: `Print a link that opens the page of this project in a browser. The link works once, for two
+	c := l.command("web", "Print a link to the page of this project; it works once", `Print a link that opens the page of this project in a browser. The link works once, for two
 minutes. If the background kernel isn't running, it is started; it stays as long as the page
-is open.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return l.servePage(c.Context(), p, in, func(out Served) {
-				l.Print(webLink{out.Login, out.Until})
-			})
-		},
-	}
+is open.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		return nil, l.servePage(ctx, p, in, func(out Served) {
+			l.Print(webLink{out.Login, out.Until})
+		})
+	})
 	c.Flags().StringVar(&in.Addr, "addr", "", "where to listen, HOST:PORT (default: where the page is, or 127.0.0.1:8765)")
 	return c
 }
@@ -157,10 +145,7 @@ type webLink struct {
 func (d webLink) Text(w *printer.Writer) { w.Line("%s", d.URL) }
 
 func acpCommand(l *Line, about func() Version) *cobra.Command {
-	return &cobra.Command{
-		Use:   "acp",
-		Short: "Serve as the agent of an editor (Agent Client Protocol)",
-		Long: `Serve the Agent Client Protocol on standard input and output, for editors such as Zed,
+	return l.command("acp", "Serve as the agent of an editor (Agent Client Protocol)", `Serve the Agent Client Protocol on standard input and output, for editors such as Zed,
 JetBrains IDEs and Neovim. A session is an agent in the workspace of the session's folder. A
 new one starts with an empty context; any living agent can be loaded, resumed and forked. The
 agents are ordinary ones: "ramet ps" and every other command show them. Closing a session stops
@@ -173,19 +158,16 @@ editor closes.
 
 In Zed's settings:
 
-  "agent_servers": {"ramet": {"command": "ramet", "args": ["acp"]}}`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return acpagent.New(acpagent.Options{Version: about().Version, User: l.User(), Dir: l.Dir, Log: l.Note,
-				Place: func(dir string) (string, error) {
-					place, err := l.Session.In(dir).Place()
-					return place.DB, err
-				},
-				Open: func(ctx context.Context, dir string, k session.Kernel) (*session.Workspace, bool, func(), error) {
-					return openAt(ctx, l, dir, k)
-				}}).Serve(c.Context(), l.Stdin, l.Stdout)
-		},
-	}
+  "agent_servers": {"ramet": {"command": "ramet", "args": ["acp"]}}`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		return nil, acpagent.New(acpagent.Options{Version: about().Version, User: l.User(), Dir: l.Dir, Log: l.Note,
+			Place: func(dir string) (string, error) {
+				place, err := l.Session.In(dir).Place()
+				return place.DB, err
+			},
+			Open: func(ctx context.Context, dir string, k session.Kernel) (*session.Workspace, bool, func(), error) {
+				return openAt(ctx, l, dir, k)
+			}}).Serve(ctx, l.Stdin, l.Stdout)
+	})
 }
 
 // openAt opens the workspace of a folder, with a kernel: that of this process, which stays, or one of its own.
@@ -261,10 +243,7 @@ mail and kill agents here. "ramet mcp install" adds it to the configuration of s
 const tokenVariable = "RAMET_TOKEN"
 
 func serveMCPCommand(l *Line, p MCPPorts) *cobra.Command {
-	return &cobra.Command{
-		Use:   "serve",
-		Short: "Serve ramet's tools to another agent, on standard input and output",
-		Long: `Serve the Model Context Protocol on standard input and output: the tools ps, fork, prompt,
+	return l.command("serve", "Serve ramet's tools to another agent, on standard input and output", `Serve the Model Context Protocol on standard input and output: the tools ps, fork, prompt,
 send, mail, read, wait, log, kill, track, run and verify, and agents, histories and runs
 as resources. The client acts as you. If RAMET_TOKEN contains the token of an agent ("ramet
 mcp token"), it acts as that agent, which can act on itself and on its subtree.
@@ -272,37 +251,33 @@ mcp token"), it acts as that agent, which can act on itself and on its subtree.
 Agents run in the background kernel, which this command starts. They continue when the
 client closes. A call that no rule or mode allows needs approval in a terminal or on the page.
 
-"ramet serve" offers the same tools at /mcp.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			ctx := c.Context()
-			by, err := caller(l)
-			if err != nil {
-				return err
+"ramet serve" offers the same tools at /mcp.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		by, err := caller(l)
+		if err != nil {
+			return nil, err
+		}
+		runs, err := l.Runs("")
+		if err != nil {
+			return nil, err
+		}
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if by != "" {
+			if _, err := ws.Store.Agent(ctx, by); err != nil {
+				return nil, err
 			}
-			runs, err := l.Runs("")
-			if err != nil {
-				return err
+		}
+		if !l.Held() {
+			if err := ws.Start(ctx, session.Kernel{Warn: l.Note}); err != nil {
+				return nil, err
 			}
-			ws, err := l.Open(ctx)
-			if err != nil {
-				return err
-			}
-			if by != "" {
-				if _, err := ws.Store.Agent(ctx, by); err != nil {
-					return err
-				}
-			}
-			if !l.Held() {
-				if err := ws.Start(ctx, session.Kernel{Warn: l.Note}); err != nil {
-					return err
-				}
-				defer ws.Stopped()
-			}
-			return p.Serve(ctx, MCPService{Workspace: ws, Runs: runs, Begin: BeginMCP(l, p), User: l.User(),
-				By: by, In: l.Stdin, Out: l.Stdout, Stays: l.Held()})
-		},
-	}
+			defer ws.Stopped()
+		}
+		return nil, p.Serve(ctx, MCPService{Workspace: ws, Runs: runs, Begin: BeginMCP(l, p), User: l.User(),
+			By: by, In: l.Stdin, Out: l.Stdout, Stays: l.Held()})
+	})
 }
 
 // caller returns the agent whose token was given, or empty if none was. A command of an agent is that

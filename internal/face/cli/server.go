@@ -143,18 +143,14 @@ func restartServer(ctx context.Context, k BackgroundKernel, force bool) error {
 }
 
 func serverRunCommand(e Env, l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:    "run",
-		Short:  "Run the background kernel in the foreground",
-		Args:   CheckArguments(0, 0),
-		Hidden: true,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := l.Person("run the background kernel"); err != nil {
-				return err
-			}
-			return runServer(c.Context(), e, l)
-		},
-	}
+	c := l.command("run", "Run the background kernel in the foreground", "", 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		if err := l.Person("run the background kernel"); err != nil {
+			return nil, err
+		}
+		return nil, runServer(ctx, e, l)
+	})
+	c.Hidden = true
+	return c
 }
 
 func runServer(ctx context.Context, e Env, l *Line) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -48,12 +49,12 @@ func CheckArguments(least, most int) cobra.PositionalArgs {
 		switch {
 		case len(args) < least:
 			return fault.New(fault.Usage, "%s: an argument is missing", c.CommandPath()).WithHint("usage: %s", c.UseLine())
-		case len(args) > most && takesText(c):
-			return fault.New(fault.Usage, "%s: unexpected argument %.80q", c.CommandPath(), args[most]).
-				WithHint("usage: %s; put a text of several words in quotes", c.UseLine())
 		case len(args) > most:
-			return fault.New(fault.Usage, "%s: unexpected argument %.80q", c.CommandPath(), args[most]).
-				WithHint("usage: %s", c.UseLine())
+			hint := "usage: " + c.UseLine()
+			if takesText(c) {
+				hint += "; put a text of several words in quotes"
+			}
+			return fault.New(fault.Usage, "%s: unexpected argument %.80q", c.CommandPath(), args[most]).WithHint("%s", hint)
 		}
 		return nil
 	}
@@ -180,11 +181,7 @@ func exitCodes() string {
 }
 
 func showHelp(c *cobra.Command, _ []string) {
-	long := strings.TrimSpace(c.Long)
-	if long == "" {
-		long = c.Short
-	}
-	fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", long, c.UsageString())
+	fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", cmp.Or(strings.TrimSpace(c.Long), c.Short), c.UsageString())
 }
 
 // reading are the commands that change nothing: a database that was named and is not
@@ -273,81 +270,66 @@ func standAlone(bash *cobra.Command) {
 // a server that is away.
 const completeWithin = 2 * time.Second
 
-func (l *Line) complete(c *cobra.Command, words func(context.Context, *session.Workspace) ([]string, error)) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(c.Context(), completeWithin)
-	defer cancel()
-	ws, err := l.Open(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	out, err := words(ctx, ws)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-// CompleteModels completes with the models that can be used.
-func (l *Line) CompleteModels(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return l.complete(c, func(_ context.Context, ws *session.Workspace) (out []string, _ error) {
-		for _, m := range ws.Models().Usable() {
-			out = append(out, m.Ref.String())
-		}
-		return out, nil
-	})
-}
-
-// CompleteDrivers completes with the programs that can drive agents, and ramet itself.
-func (l *Line) CompleteDrivers(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
-		for _, d := range ws.Programs().Drivers(ctx, false).Drivers {
-			out = append(out, d.Name)
-		}
-		return append(out, session.Own), nil
-	})
-}
-
-// CompleteLabels completes with the labels of the marks of an agent, which is the first argument.
-func (l *Line) CompleteLabels(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return l.complete(c, func(ctx context.Context, ws *session.Workspace) ([]string, error) {
-		a, err := agent.Find(ctx, ws.Store, args[0])
-		if err != nil {
-			return nil, err
-		}
-		return ws.Agents().Labels(ctx, a.ID)
-	})
-}
-
-// CompleteTrash completes with the ids of items in the trash.
-func (l *Line) CompleteTrash(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
-		all, err := ws.Care().ShowTrash(ctx)
-		for _, i := range all.Items {
-			out = append(out, i.ID+"\t"+text.Name(i.Path))
-		}
-		return out, err
-	})
-}
-
-// CompleteAgents completes the first n arguments with names and ids of agents.
-func (l *Line) CompleteAgents(n int) cobra.CompletionFunc {
+// complete completes with words of the workspace, which may depend on the arguments before.
+func (l *Line) complete(words func(context.Context, *session.Workspace, []string) ([]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) >= n {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		ctx, cancel := context.WithTimeout(c.Context(), completeWithin)
+		defer cancel()
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
 		}
-		return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
-			list, err := ws.Store.Agents(ctx, agent.Filter{Brief: true})
-			for _, a := range list {
-				name := a.Name
-				if a.IsZero() {
-					name = "0"
-				}
-				if name == "" {
-					name = string(a.ID)
-				}
-				out = append(out, name)
-			}
-			return out, err
-		})
+		out, err := words(ctx, ws, args)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// usableModels lists the models that can be used.
+func usableModels(_ context.Context, ws *session.Workspace, _ []string) (out []string, _ error) {
+	for _, m := range ws.Models().Usable() {
+		out = append(out, m.Ref.String())
+	}
+	return out, nil
+}
+
+// driverNames lists the programs that can drive agents, and ramet itself.
+func driverNames(ctx context.Context, ws *session.Workspace, _ []string) (out []string, _ error) {
+	for _, d := range ws.Programs().Drivers(ctx, false).Drivers {
+		out = append(out, d.Name)
+	}
+	return append(out, session.Own), nil
+}
+
+// markLabels lists the labels of the marks of an agent, which is the first argument.
+func markLabels(ctx context.Context, ws *session.Workspace, args []string) ([]string, error) {
+	a, err := agent.Find(ctx, ws.Store, args[0])
+	if err != nil {
+		return nil, err
+	}
+	return ws.Agents().Labels(ctx, a.ID)
+}
+
+// trashItems lists the ids of items in the trash.
+func trashItems(ctx context.Context, ws *session.Workspace, _ []string) (out []string, _ error) {
+	all, err := ws.Care().ShowTrash(ctx)
+	for _, i := range all.Items {
+		out = append(out, i.ID+"\t"+text.Name(i.Path))
+	}
+	return out, err
+}
+
+// agentNames lists the names and ids of agents.
+func agentNames(ctx context.Context, ws *session.Workspace, _ []string) (out []string, _ error) {
+	list, err := ws.Store.Agents(ctx, agent.Filter{Brief: true})
+	for _, a := range list {
+		name := cmp.Or(a.Name, string(a.ID))
+		if a.IsZero() {
+			name = "0"
+		}
+		out = append(out, name)
+	}
+	return out, err
 }

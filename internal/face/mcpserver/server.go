@@ -20,6 +20,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -69,9 +70,7 @@ type Server struct {
 
 // New makes a server; what it began ends with ctx, unless it runs elsewhere.
 func New(ctx context.Context, o Options) *Server {
-	if o.Patience == 0 {
-		o.Patience = 45 * time.Second
-	}
+	o.Patience = cmp.Or(o.Patience, 45*time.Second)
 	return &Server{o: o, life: ctx, lines: map[Caller]*sdk.Server{}, handles: handles{now: time.Now}}
 }
 

@@ -105,12 +105,8 @@ func encode(v any) (json.RawMessage, error) { return public.Marshal(v) }
 
 func operationTool(o operation.Operation) tool {
 	d := o.Describe()
-	about := d.Model
-	if about == "" {
-		about = d.Summary
-	}
 	name, _, _ := strings.Cut(d.Name, " ")
-	return tool{name: name, about: operation.Expand(o, operation.MCP, about), long: d.Long, reads: d.Effect == operation.Reads, destroys: d.Effect == operation.Destroys,
+	return tool{name: name, about: operation.Expand(o, operation.MCP, cmp.Or(d.Model, d.Summary)), long: d.Long, reads: d.Effect == operation.Reads, destroys: d.Effect == operation.Destroys,
 		args:    operation.Shape(o, operation.MCP),
 		answers: []any{reflect.Zero(o.Answer(operation.MCP)).Interface()},
 		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -124,12 +125,11 @@ func (c *agents) beside(a id.Agent, n int) (id.Agent, bool) {
 	if len(all) < 2 {
 		return "", false
 	}
-	for i, s := range all {
-		if s == a {
-			return all[((i+n)%len(all)+len(all))%len(all)], true
-		}
+	i := slices.Index(all, a)
+	if i < 0 {
+		return "", false
 	}
-	return "", false
+	return all[((i+n)%len(all)+len(all))%len(all)], true
 }
 
 func (c *agents) down(a id.Agent) (id.Agent, bool) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -182,14 +183,8 @@ func (m *root) killNow(victim agent.Agent, cascade bool, reason *string) tea.Cmd
 		up, ok = a.Parent, known && a.Parent != ""
 	}
 	workspace, ctx := m.workspace, m.ctx
-	back := m.now.agent
-	if to != "" {
-		back = to
-	}
-	if reason == nil {
-		reason = new("killed by the user")
-	}
-	in := &operation.KillInput{Agent: operation.AgentRef(victim.ID), Cascade: &cascade, Reason: reason}
+	back := cmp.Or(to, m.now.agent)
+	in := &operation.KillInput{Agent: operation.AgentRef(victim.ID), Cascade: &cascade, Reason: cmp.Or(reason, new("killed by the user"))}
 	return func() tea.Msg {
 		said, err := workspace.Print(ctx, &operation.Kill, in)
 		return answerMsg{agent: back, title: "/kill " + victim.Label(), text: said, err: err, to: to}

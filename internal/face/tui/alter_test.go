@@ -51,7 +51,7 @@ func TestAMessageBehindAChangeThatFailsIsGivenBack(t *testing.T) {
 		first := x.follow(tea.KeyPressMsg{Code: tea.KeyEnter})
 		x.press("go on", "enter")
 		x.run(first)
-		if got := x.now.input.text(); got != "go on" {
+		if got := x.now.input.Text(); got != "go on" {
 			t.Errorf("%s: the prompt is %q, said was %q", line, got, x.s.said)
 		}
 	}

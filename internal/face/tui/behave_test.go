@@ -128,8 +128,8 @@ func TestWhatIsTypedWhileItWorksWaits(t *testing.T) {
 		t.Fatalf("said %q, queue %q", x.s.said, x.now.queue)
 	}
 	x.press("ctrl+c")
-	if !slices.Contains(x.s.said, "stop zer") || x.now.input.text() != "one\ntwo" {
-		t.Errorf("said %q, draft %q", x.s.said, x.now.input.text())
+	if !slices.Contains(x.s.said, "stop zer") || x.now.input.Text() != "one\ntwo" {
+		t.Errorf("said %q, draft %q", x.s.said, x.now.input.Text())
 	}
 	x.shows("stopping")
 }
@@ -162,8 +162,8 @@ func TestWhatIsTypedWhileToolsRunIsHandedOver(t *testing.T) {
 		msg.err, msg.kept = stopped, msg.said == "one"
 		x.take(msg)
 	}
-	if x.now.input.text() != "two\nthree" || len(x.now.waiting()) != 0 {
-		t.Errorf("draft %q, waits for %q", x.now.input.text(), x.now.waiting())
+	if x.now.input.Text() != "two\nthree" || len(x.now.waiting()) != 0 {
+		t.Errorf("draft %q, waits for %q", x.now.input.Text(), x.now.waiting())
 	}
 }
 
@@ -431,8 +431,8 @@ func TestASlashIsNotAlwaysACommand(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	x.press("/zpa it", "enter")
 	x.shows("unknown command /zpa", "did you mean /zap?")
-	if x.now.input.text() != "/zpa it" || len(x.s.said) > 0 {
-		t.Fatalf("prompt %q, said %q", x.now.input.text(), x.s.said)
+	if x.now.input.Text() != "/zpa it" || len(x.s.said) > 0 {
+		t.Fatalf("prompt %q, said %q", x.now.input.Text(), x.s.said)
 	}
 	x.now.input.set("", 0)
 	x.press("/etc/hosts is odd", "enter")

@@ -159,11 +159,7 @@ func (b *block) laySaying(w int, open bool) []string {
 	}
 	var out []string
 	for i, l := range wrap(clean(strings.TrimRight(body, "\n")), w-2) {
-		mark := "  "
-		if i == 0 {
-			mark = "› "
-		}
-		out = append(out, grounded(b.layout.theme.Ground, yours, mark, bold, l, w))
+		out = append(out, grounded(b.layout.theme.Ground, yours, lead(i, "› "), bold, l, w))
 	}
 	if folded {
 		rest := b.body[most:]
@@ -219,11 +215,7 @@ func (b *block) layThought(w int, open bool) []string {
 	body := strings.TrimSpace(clean(b.body))
 	var out []string
 	for i, l := range wrap(body, w-2) {
-		mark := "  "
-		if i == 0 {
-			mark = "✻ "
-		}
-		out = append(out, "\x1b[2;3m"+mark+l+"\x1b[m")
+		out = append(out, "\x1b[2;3m"+lead(i, "✻ ")+l+"\x1b[m")
 	}
 	return append(out, "")
 }

@@ -35,7 +35,7 @@ type filesMsg struct {
 func (c *completion) update(m *root) tea.Cmd {
 	*c = completion{}
 	in := &m.now.input
-	said, cursor := in.text(), in.cursor()
+	said, cursor := in.Text(), in.Offset()
 	if len(said) > 16<<10 || m.agents == nil {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (c *completion) key(m *root, name string) (cmd tea.Cmd, ok bool) {
 		return c.take(m), true
 	case "enter":
 		// A line that means something already is sent, whatever could follow.
-		if c.file || c.Kind == session.Topic && c.Start == 0 && c.Candidates[c.at].Text != strings.TrimSpace(m.now.input.text()) {
+		if c.file || c.Kind == session.Topic && c.Start == 0 && c.Candidates[c.at].Text != strings.TrimSpace(m.now.input.Text()) {
 			return c.take(m), true
 		}
 	}
@@ -145,7 +145,7 @@ func (c *completion) key(m *root, name string) (cmd tea.Cmd, ok bool) {
 
 func (c *completion) take(m *root) tea.Cmd {
 	in := &m.now.input
-	said := in.text()
+	said := in.Text()
 	insert := ""
 	if c.file {
 		insert = "@" + c.Candidates[c.at].Text

@@ -26,7 +26,7 @@ func TestTwoTerminalsKeepTheirOwnDrafts(t *testing.T) {
 	one.press("first said", "enter", "draft of the first")
 	one.run(one.save())
 	two := sits()
-	if got := two.now.input.text(); got != "" {
+	if got := two.now.input.Text(); got != "" {
 		t.Errorf("the second begins with %q, which is typed in the first", got)
 	}
 	two.press("draft of the second")
@@ -37,7 +37,7 @@ func TestTwoTerminalsKeepTheirOwnDrafts(t *testing.T) {
 	ends(one)
 	alone := sits()
 	defer ends(alone)
-	if got := alone.now.input.text(); got != "draft of the first!" {
+	if got := alone.now.input.Text(); got != "draft of the first!" {
 		t.Errorf("the prompt is %q", got)
 	}
 	if !slices.Contains(alone.memory.Said, "draft of the second") || !slices.Contains(alone.memory.Said, "first said") {
@@ -77,7 +77,7 @@ func TestTheTourPutsLinesIntoThePrompt(t *testing.T) {
 	x.press("/tour", "enter")
 	x.shows("tour 1 of 7", "Enter puts run `date` into the prompt")
 	x.press("enter")
-	if got := x.now.input.text(); got != "run `date`" {
+	if got := x.now.input.Text(); got != "run `date`" {
 		t.Fatalf("the prompt is %q", got)
 	}
 	if len(x.s.said) != 0 {

@@ -152,10 +152,6 @@ type input struct {
 	wide int // when it was last drawn
 }
 
-func (in *input) text() string { return in.Text() }
-
-func (in *input) cursor() int { return in.Offset() }
-
 // set puts a text there, and the cursor at so many bytes of it.
 func (in *input) set(s string, at int) {
 	in.Editor = Editor{}.Restore(EditorState{Parts: []EditorPart{{Text: s}}, Cursor: at})

@@ -226,15 +226,25 @@ func (m *root) notify(what string) tea.Cmd {
 	return m.send(sequence)
 }
 
+// notifyEnd notifies the person of a turn that was not stopped.
 func (m *root) notifyEnd(e loop.Event) tea.Cmd {
+	st, what := m.ended(e)
+	if st == warn {
+		return nil
+	}
+	return m.notify(what)
+}
+
+// ended describes the end of a turn: good, stopped (warn) or bad.
+func (m *root) ended(e loop.Event) (style, string) {
 	who := m.agents.label(e.Agent)
 	switch {
 	case e.Err == nil:
-		return m.notify(who + " is done: " + lastLine(e.Outcome))
+		return good, who + " is done: " + lastLine(e.Outcome)
 	case fault.Is(e.Err, fault.Cancelled), fault.Is(e.Err, fault.Interrupted), fault.Is(e.Err, fault.DeadAgent):
-		return nil
+		return warn, who + " was stopped"
 	}
-	return m.notify(who + " failed: " + e.Err.Error())
+	return bad, who + " failed: " + e.Err.Error()
 }
 
 func lastLine(o *loop.Outcome) string {

@@ -105,7 +105,7 @@ func TestHomeHasOneFocus(t *testing.T) {
 		t.Fatalf("the cursor is on %s", x.cursor())
 	}
 	x.press("xyz") // letters without a meaning do nothing
-	if x.screens[who("zero")].input.text() != "" || !x.hall.on {
+	if x.screens[who("zero")].input.Text() != "" || !x.hall.on {
 		t.Error("the list took letters")
 	}
 	x.press("up", "up")
@@ -133,12 +133,12 @@ func TestHomeHasOneFocus(t *testing.T) {
 		t.Errorf("on %s: %q", x.cursor(), x.s.said)
 	}
 	x.press(" ", "a draft", "esc")
-	if x.hall.line || x.screens[x.hall.at].input.text() != "a draft" {
+	if x.hall.line || x.screens[x.hall.at].input.Text() != "a draft" {
 		t.Error("a draft is lost with Esc")
 	}
 	at := x.hall.at
 	x.press("enter")
-	if x.hall.on || x.now.agent != at || x.now.input.text() != "a draft" {
+	if x.hall.on || x.now.agent != at || x.now.input.Text() != "a draft" {
 		t.Error("Enter did not open the agent with its draft")
 	}
 }

@@ -352,14 +352,7 @@ func (m *root) homeLine(w int) (lines []string, x, y int) {
 		return []string{accented.of("/ ") + line(l.filter, w-4)}, 2 + width(line(l.filter, w-4)), 0
 	case l.line:
 		typing, x, y := m.now.input.view(w-2, max(1, min(6, m.h/4)))
-		for i := range typing {
-			mark := "  "
-			if i == 0 {
-				mark = accented.of("❯ ")
-			}
-			typing[i] = mark + typing[i]
-		}
-		return typing, x + 2, y
+		return prompted(typing), x + 2, y
 	}
 	r, ok := l.row()
 	if !ok {

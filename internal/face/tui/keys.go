@@ -14,9 +14,9 @@ import (
 
 // key follows a key, and remembers when something was typed.
 func (m *root) key(k tea.KeyPressMsg) tea.Cmd {
-	before, list := m.now.input.text(), m.hall.on && !m.hall.line
+	before, list := m.now.input.Text(), m.hall.on && !m.hall.line
 	cmd := m.pressed(k)
-	if stepped := list && m.hall.line; !stepped && k.Text != "" || m.now.input.text() != before {
+	if stepped := list && m.hall.line; !stepped && k.Text != "" || m.now.input.Text() != before {
 		m.typing()
 	}
 	return cmd
@@ -34,7 +34,7 @@ func (m *root) pressed(k tea.KeyPressMsg) tea.Cmd {
 		return m.homeKey(k)
 	}
 	q := m.asking()
-	if name == "left" && m.now.input.text() == "" && !m.search.on && m.now.picked() == nil && (q == nil || q.Stage == Choosing && q.At == 0) {
+	if name == "left" && m.now.input.Text() == "" && !m.search.on && m.now.picked() == nil && (q == nil || q.Stage == Choosing && q.At == 0) {
 		return m.openHome()
 	}
 	if q != nil {
@@ -192,7 +192,7 @@ func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {
 	case "enter":
 		return m.submit()
 	case "ctrl+d":
-		if m.now.input.text() == "" {
+		if m.now.input.Text() == "" {
 			return tea.Quit
 		}
 	case "up", "down":
@@ -200,15 +200,15 @@ func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	case "?":
-		if m.now.input.text() == "" && m.asking() == nil {
+		if m.now.input.Text() == "" && m.asking() == nil {
 			return m.openHelp("")
 		}
 	}
-	before := m.now.input.text()
+	before := m.now.input.Text()
 	if !m.now.input.key(k.String(), k.Text) {
 		return nil
 	}
-	if m.now.input.text() != before {
+	if m.now.input.Text() != before {
 		return m.edited()
 	}
 	m.dirty = true // the cursor moved
@@ -296,8 +296,8 @@ func (m *root) interrupt() tea.Cmd {
 	case m.hall.on && !m.hall.line:
 	case m.stoppable() && !m.now.stopping:
 		return m.halt()
-	case m.now.input.text() != "":
-		m.memory.remember(m.now.input.text())
+	case m.now.input.Text() != "":
+		m.memory.remember(m.now.input.Text())
 		m.now.input.set("", 0)
 		m.edited()
 		return nil

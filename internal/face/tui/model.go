@@ -42,6 +42,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -235,13 +237,7 @@ func (m *root) visit(a id.Agent) {
 	m.now = m.screen(a)
 	m.offer = completion{}
 	m.past.at = len(m.memory.Said)
-	for i, r := range m.recent {
-		if r == a {
-			m.recent = append(m.recent[:i], m.recent[i+1:]...)
-			break
-		}
-	}
-	m.recent = append(m.recent, a)
+	m.recent = append(slices.DeleteFunc(m.recent, func(r id.Agent) bool { return r == a }), a)
 	m.forget()
 	m.memory.Current = a
 	m.dirty = true
@@ -256,8 +252,7 @@ func (m *root) forget() {
 		old := m.screens[m.recent[0]]
 		m.recent = m.recent[1:]
 		if old != nil && old != m.now {
-			asides := old.asides
-			old.transcript = transcript{live: old.live, asides: asides, name: old.name, told: old.told}
+			old.transcript = transcript{live: old.live, asides: old.asides, name: old.name, told: old.told}
 		}
 	}
 }
@@ -296,13 +291,7 @@ func (m *root) save() tea.Cmd {
 	copied := m.memory
 	copied.Agents = make(map[id.Agent]desktop, len(m.memory.Agents))
 	for a, d := range m.memory.Agents {
-		if d.Folds != nil {
-			folds := make(map[string]bool, len(d.Folds))
-			for k, v := range d.Folds {
-				folds[k] = v
-			}
-			d.Folds = folds
-		}
+		d.Folds = maps.Clone(d.Folds)
 		if d.Place != nil {
 			at := *d.Place
 			d.Place = &at

@@ -211,7 +211,7 @@ func (b *box) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		b.scroll(1)
 	case "enter":
 		switch {
-		case typing && m.now.input.text() != "":
+		case typing && m.now.input.Text() != "":
 			return m.submit()
 		case b.at == 0 && m.o.Now().Sub(b.open) < SinceAppeared:
 			return nil

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -215,11 +216,7 @@ func (msg askedMsg) apply(m *root) tea.Cmd {
 			return nil
 		}
 	}
-	said := q.Summary
-	if q.Says != "" {
-		said = q.Says
-	}
-	cmds := []tea.Cmd{m.nextQuestion(), m.notify(m.agents.label(q.Agent) + q.asks() + ": " + said)}
+	cmds := []tea.Cmd{m.nextQuestion(), m.notify(m.agents.label(q.Agent) + q.asks() + ": " + cmp.Or(q.Says, q.Summary))}
 	if q.over != nil {
 		cmds = append(cmds, over)
 	}
@@ -264,12 +261,9 @@ func (s *screen) join() {
 
 // unasked takes a question away that nobody waits for any more.
 func (m *root) unasked(q *asked) tea.Cmd {
-	for i, other := range m.questions {
-		if other == q {
-			m.questions = append(m.questions[:i], m.questions[i+1:]...)
-			m.screen(q.Agent).waits(q, "")
-			break
-		}
+	if i := slices.Index(m.questions, q); i >= 0 {
+		m.questions = slices.Delete(m.questions, i, i+1)
+		m.screen(q.Agent).waits(q, "")
 	}
 	return m.homeChanged()
 }
@@ -328,7 +322,7 @@ func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 	if k.String() == "enter" && q.blind && q.permits() {
 		return m.tell(bad, "Make the window larger to see what you are allowing."), true
 	}
-	v, taken := q.Press(QuestionKey{Name: k.String(), Text: k.Text}, m.now.input.text(), m.o.Now())
+	v, taken := q.Press(QuestionKey{Name: k.String(), Text: k.Text}, m.now.input.Text(), m.o.Now())
 	if v != nil {
 		q.answer(*v)
 		return m.unasked(q), true
@@ -491,7 +485,7 @@ func (q *asked) field(w int, now time.Time) []string {
 			help = "edit the rule if you like · Enter save and allow · Esc back"
 		}
 	}
-	said, cursor := q.Field.text(), q.Field.cursor()
+	said, cursor := q.Field.Text(), q.Field.Offset()
 	before, after := clean(said[:cursor]), clean(said[cursor:])
 	room := max(8, w-4-width(title))
 	for width(before) > room-2 { // the cursor stays in sight

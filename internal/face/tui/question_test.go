@@ -51,15 +51,15 @@ func TestNoSentenceIsAnAnswer(t *testing.T) {
 			x.press(string(r))
 			x.wait(time.Second / time.Duration(5+random.IntN(11)))
 		}
-		if len(*got) != 0 || x.now.input.text() != text {
-			t.Fatalf("%q: answers %v, prompt %q", text, *got, x.now.input.text())
+		if len(*got) != 0 || x.now.input.Text() != text {
+			t.Fatalf("%q: answers %v, prompt %q", text, *got, x.now.input.Text())
 		}
 		if strings.ContainsAny(text[:1], "/!") || strings.Contains(text, "@") {
 			continue // which mean something else
 		}
 		x.press("enter")
-		if len(*got) != 0 || len(x.now.queue) != 1 || x.now.queue[0] != strings.TrimSpace(text) || x.now.input.text() != "" {
-			t.Fatalf("%q: answers %v, queued %q, prompt %q", text, *got, x.now.queue, x.now.input.text())
+		if len(*got) != 0 || len(x.now.queue) != 1 || x.now.queue[0] != strings.TrimSpace(text) || x.now.input.Text() != "" {
+			t.Fatalf("%q: answers %v, queued %q, prompt %q", text, *got, x.now.queue, x.now.input.Text())
 		}
 		x.shows("(queued)", "❯ No")
 	}

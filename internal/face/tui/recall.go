@@ -56,7 +56,7 @@ func (m *root) openEditor() tea.Cmd {
 	if err != nil {
 		return m.tell(bad, explain(err))
 	}
-	if _, err = f.WriteString(m.now.input.text()); err == nil {
+	if _, err = f.WriteString(m.now.input.Text()); err == nil {
 		err = f.Close()
 	}
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *past) key(m *root, name string) bool {
 	switch {
 	case name == "up" && in.atTop() && p.at > 0 && p.at <= len(said):
 		if p.at == len(said) {
-			p.draft = in.text()
+			p.draft = in.Text()
 		}
 		p.at--
 	case name == "down" && in.atBottom() && p.at < len(said):

@@ -21,7 +21,7 @@ func TestALineThatIsRefusedStaysInThePrompt(t *testing.T) {
 		x.press(said)
 		x.offer.close()
 		x.press("enter")
-		if got := x.now.input.text(); got != said {
+		if got := x.now.input.Text(); got != said {
 			t.Errorf("%s: the prompt is %q", said, got)
 		}
 		if got := x.screen(); !strings.Contains(got, "did you mean") {
@@ -36,7 +36,7 @@ func TestALineThatIsRefusedStaysInThePrompt(t *testing.T) {
 	late := x.submit()
 	x.press("next")
 	x.run(late)
-	if got := x.now.input.text(); got != "next" {
+	if got := x.now.input.Text(); got != "next" {
 		t.Errorf("the prompt is %q", got)
 	}
 	x = perform(t, family(), 100, 30) // a command that was understood, and failed, is over
@@ -44,7 +44,7 @@ func TestALineThatIsRefusedStaysInThePrompt(t *testing.T) {
 	x.press("/verify")
 	x.offer.close()
 	x.press("enter")
-	if got := x.now.input.text(); got != "" {
+	if got := x.now.input.Text(); got != "" {
 		t.Errorf("the prompt is %q", got)
 	}
 }

@@ -98,6 +98,22 @@ func wrap(s string, w int) []string { return markdown.Wrap(s, w, " -/") }
 
 func strip(s string) string { return ansi.Strip(s) }
 
+// lead returns the mark of the first line of several, and spaces for the others.
+func lead(i int, mark string) string {
+	if i > 0 {
+		return "  "
+	}
+	return mark
+}
+
+// prompted marks the first line of a prompt.
+func prompted(lines []string) []string {
+	for i := range lines {
+		lines[i] = lead(i, accented.of("❯ ")) + lines[i]
+	}
+	return lines
+}
+
 func tokens(n int64) string {
 	switch {
 	case n < 1000:

@@ -340,9 +340,13 @@ func (l *live) take(e loop.Event, now time.Time) {
 }
 
 func (l *live) call(id string) *block {
-	for i := len(l.calls) - 1; i >= 0; i-- {
-		if l.calls[i].callID == id {
-			return l.calls[i]
+	return l.newest(func(b *block) bool { return b.callID == id })
+}
+
+func (l *live) newest(is func(*block) bool) *block {
+	for _, b := range slices.Backward(l.calls) {
+		if is(b) {
+			return b
 		}
 	}
 	return nil
@@ -396,15 +400,5 @@ func (l *live) asking(id, tool string) *block {
 	if b := l.call(id); b != nil && id != "" {
 		return b
 	}
-	return l.running(tool)
-}
-
-// running returns the newest call of a tool that is not over.
-func (l *live) running(tool string) *block {
-	for i := len(l.calls) - 1; i >= 0; i-- {
-		if !l.calls[i].done && l.calls[i].title == tool {
-			return l.calls[i]
-		}
-	}
-	return nil
+	return l.newest(func(b *block) bool { return !b.done && b.title == tool })
 }

@@ -127,7 +127,7 @@ func (msg stoppedMsg) apply(m *root) tea.Cmd {
 }
 
 func (m *root) submit() tea.Cmd {
-	typed := m.now.input.text()
+	typed := m.now.input.Text()
 	said := strings.TrimSpace(typed)
 	switch {
 	case said == "" && m.tour.on && !m.busy(m.now):

@@ -182,7 +182,7 @@ func (m *root) arrive() {
 	m.visit(zero.ID)
 	delete(m.memory.Agents, typed.agent)
 	delete(m.screens, typed.agent)
-	if said := typed.input.text(); said != "" {
+	if said := typed.input.Text(); said != "" {
 		m.now.giveBack(said)
 	}
 	m.now.queue = append(typed.queue, m.now.queue...)
@@ -374,17 +374,11 @@ func (m *root) catchUpLater(s *screen) tea.Cmd {
 // news shows a notice about other agents, without moving the screen.
 func (m *root) news(e loop.Event) tea.Cmd {
 	who := m.agents.label(e.Agent)
-	here := e.Agent == m.now.agent
+
 	switch e.Type {
 	case loop.TurnEnded:
-		switch {
-		case here:
-		case e.Err == nil:
-			return m.tell(good, who+" is done: "+lastLine(e.Outcome))
-		case fault.Is(e.Err, fault.Cancelled), fault.Is(e.Err, fault.Interrupted), fault.Is(e.Err, fault.DeadAgent):
-			return m.tell(warn, who+" was stopped")
-		default:
-			return m.tell(bad, who+" failed: "+e.Err.Error())
+		if e.Agent != m.now.agent {
+			return m.tell(m.ended(e))
 		}
 	case loop.Forked:
 		if m.screen(e.Agent).barrier == nil && len(e.Children) > 0 && !m.mine[e.Children[0]] { // not by the user

@@ -31,14 +31,7 @@ func (m *root) draw() drawing {
 func (m *root) drawTalk() (lines []string, x, y int) {
 	w, h := max(m.w, 10), max(m.h, 4)
 	typing, x, y := m.now.input.view(w-2, max(1, min(10, h/3)))
-	for i := range typing {
-		mark := "  "
-		if i == 0 {
-			mark = accented.of("❯ ")
-		}
-		typing[i] = mark + typing[i]
-	}
-	bottom := append([]string{m.separator(w)}, typing...)
+	bottom := append([]string{m.separator(w)}, prompted(typing)...)
 	bottom = append(bottom, m.status(w))
 	room := h - len(bottom)
 	above := m.above(w, room)
@@ -52,10 +45,7 @@ func (m *root) drawTalk() (lines []string, x, y int) {
 	if q := m.asking(); q != nil && q.Stage != Choosing {
 		y = -1
 	}
-	for len(lines) < h {
-		lines = append(lines, "")
-	}
-	return lines[:h], x + 2, y
+	return fill(lines, h), x + 2, y
 }
 
 // above are the lines just above the separator: what is asked, offered, waited for. Of h lines that there

@@ -69,10 +69,10 @@ type Recipe struct {
 
 // Parameter is a parameter of a recipe; --set gives it a value.
 type Parameter struct {
-	Name     string
-	Default  string
-	Required bool
-	Help     string
+	Name     string `json:"name"`
+	Default  string `json:"default"`
+	Required bool   `json:"required"`
+	Help     string `json:"help"`
 }
 
 // Section is a part of the product that is drafted by itself.
