@@ -138,6 +138,19 @@ func (g *guide) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// start starts a command and returns the lines that it prints; nil: it can't be started.
+func (g *guide) start(cmd *exec.Cmd) *bufio.Scanner {
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		g.check(err)
+		return nil
+	}
+	return bufio.NewScanner(out)
+}
+
 func (g *guide) run(want int, args ...string) {
 	out, exit := g.quiet(args...)
 	g.show(scene{Command: "ramet " + quoteArguments(args), Output: out, Exit: exit})
@@ -208,16 +221,12 @@ func (g *guide) survive() {
 	g.title("Survive: the process is killed with SIGKILL while its agent runs a command.")
 	marker := fmt.Sprintf("sleep 5%d", os.Getpid()) // long, and no other process's
 	cmd := g.command("exec", "--json", "--allow", "bash", "run `"+marker+"`")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		g.check(err)
+	lines := g.start(cmd)
+	if lines == nil {
 		return
 	}
 	started := false
-	for lines := bufio.NewScanner(out); !started && lines.Scan(); {
+	for !started && lines.Scan() {
 		started = strings.Contains(lines.Text(), `"type":"call_started"`)
 	}
 	running := started && waitFor(func() bool { return isAlive(marker) })
@@ -357,16 +366,11 @@ func (g *guide) prove() {
 func (g *guide) serve() string {
 	if g.server == nil {
 		cmd := g.command("serve", "--addr", "127.0.0.1:0")
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			g.check(err)
+		ready := g.start(cmd)
+		if ready == nil {
 			return ""
 		}
 		g.server = cmd
-		ready := bufio.NewScanner(out)
 		for ready.Scan() && !strings.Contains(ready.Text(), "http://") {
 		}
 		if !strings.Contains(ready.Text(), "http://") {

@@ -176,12 +176,7 @@ type Exited = operation.ExitCode
 
 // TellRepair prints which part of a ledger was repaired, on standard error.
 func (l *Line) TellRepair(r ledger.RepairResult) {
-	fmt.Fprintf(l.Stderr, "LEDGER_RECOVERED: %s\n", RepairSentence(r))
-}
-
-// RepairSentence describes a repair.
-func RepairSentence(r ledger.RepairResult) string {
-	return fmt.Sprintf("%s could not be read and is kept as %s; made again from the %s, with %s",
+	fmt.Fprintf(l.Stderr, "LEDGER_RECOVERED: %s could not be read and is kept as %s; made again from the %s, with %s\n",
 		ledger.FileName, filepath.Base(r.Corrupt), r.From, text.Count(r.Entries, "entry"))
 }
 

@@ -168,14 +168,12 @@ func exitCodes() string {
 	b.WriteString("Exit codes: 0 ok")
 	last := 0
 	for _, row := range fault.Table() {
+		before := ", "
 		if row.Exit != last {
-			fmt.Fprintf(&b, "\n%5d  ", row.Exit)
-			b.WriteString(string(row.Code))
-			last = row.Exit
-			continue
+			before = fmt.Sprintf("\n%5d  ", row.Exit)
 		}
-		b.WriteString(", ")
-		b.WriteString(string(row.Code))
+		b.WriteString(before + string(row.Code))
+		last = row.Exit
 	}
 	return b.String()
 }

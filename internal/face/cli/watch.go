@@ -205,11 +205,11 @@ func (w *watcher) say(o loop.Outcome) error {
 		return nil
 	}
 	w.answered = true
-	if rest, ok := w.live.rest(o.Text); ok {
-		_, err := io.WriteString(w.l.Stdout, text.Safe(strings.TrimRight(rest, "\n"))+"\n")
-		return err
+	said := o.Text
+	if rest, ok := w.live.rest(said); ok {
+		said = rest
 	}
-	_, err := io.WriteString(w.l.Stdout, text.Safe(strings.TrimRight(o.Text, "\n"))+"\n")
+	_, err := io.WriteString(w.l.Stdout, text.Safe(strings.TrimRight(said, "\n"))+"\n")
 	return err
 }
 

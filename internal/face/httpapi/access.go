@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
-	"strconv"
+
 	"strings"
 	"sync"
 	"time"
@@ -243,36 +243,34 @@ func LastAddress(path string) (string, bool) {
 
 // hosts are the names under which this server is asked. A page elsewhere can give our
 // address a name of its own (DNS rebinding); then the Host header has that name.
-type hosts map[string]host
-
-// host says by which schemes a name is reached: a name of the user's may stand before a
-// proxy that speaks TLS.
-type host struct{ given bool }
+// The value reports whether the user gave the name: it may be that of a proxy that speaks TLS.
+type hosts map[string]bool
 
 func newHosts(addr net.Addr, given []string) hosts {
-	out, port := hosts{}, portOf(addr)
-	add := func(name string, h host) {
-		out[strings.ToLower(net.JoinHostPort(name, port))] = h
+	out := hosts{}
+	_, port, _ := net.SplitHostPort(addr.String())
+	add := func(name string, given bool) {
+		out[strings.ToLower(net.JoinHostPort(name, port))] = given
 		if port == "80" {
-			out[strings.ToLower(bracket(name))] = h
+			out[strings.ToLower(bracket(name))] = given
 		}
 	}
 	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
-		add(name, host{})
+		add(name, false)
 	}
 	if own, _, err := net.SplitHostPort(addr.String()); err == nil {
 		if ip := net.ParseIP(own); ip != nil && !ip.IsUnspecified() {
-			add(own, host{})
+			add(own, false)
 		}
 	}
 	for _, name := range given {
 		if _, _, err := net.SplitHostPort(name); err == nil {
-			out[strings.ToLower(name)] = host{true}
+			out[strings.ToLower(name)] = true
 			continue
 		}
 		name = strings.Trim(name, "[]")
-		add(name, host{true})
-		out[strings.ToLower(bracket(name))] = host{true}
+		add(name, true)
+		out[strings.ToLower(bracket(name))] = true
 	}
 	return out
 }
@@ -296,7 +294,7 @@ func CheckHost(name string) error {
 // check refuses a request that is meant for another host, or comes from a page of
 // another origin.
 func (h hosts) check(r *http.Request) error {
-	at, ok := h[strings.ToLower(r.Host)]
+	given, ok := h[strings.ToLower(r.Host)]
 	if !ok {
 		return Refuse(http.StatusForbidden, codeForeignHost,
 			"the Host of the request is not one of this server: add it with `ramet serve --host`")
@@ -310,7 +308,7 @@ func (h hosts) check(r *http.Request) error {
 		}
 	}
 	for _, origin := range r.Header.Values("Origin") {
-		own := strings.EqualFold(origin, "http://"+r.Host) || at.given && strings.EqualFold(origin, "https://"+r.Host)
+		own := strings.EqualFold(origin, "http://"+r.Host) || given && strings.EqualFold(origin, "https://"+r.Host)
 		if !own {
 			return crossed
 		}
@@ -325,12 +323,4 @@ func (h hosts) checkChange(r *http.Request, by sender) error {
 		return nil
 	}
 	return Refuse(http.StatusForbidden, codeCrossOrigin, "a change with a session needs an Origin")
-}
-
-func portOf(addr net.Addr) string {
-	if tcp, ok := addr.(*net.TCPAddr); ok {
-		return strconv.Itoa(tcp.Port)
-	}
-	_, port, _ := net.SplitHostPort(addr.String())
-	return port
 }

@@ -76,7 +76,7 @@ func (c *Call) decode(into any) error {
 	detail := Detail{Pointer: pointer, Message: "does not have the right form"}
 	switch {
 	case errors.Is(s.Err, json.ErrUnknownName):
-		_, name, _ := cutLast(pointer)
+		name := pointer[strings.LastIndexByte(pointer, '/')+1:]
 		detail.Message = "no such field here"
 		if s.GoType != nil {
 			detail.Suggestion = text.NearestWord(name, shape.Names(s.GoType))
@@ -85,14 +85,6 @@ func (c *Call) decode(into any) error {
 		detail.Message = "must be " + kindName(s.GoType)
 	}
 	return Refuse(http.StatusUnprocessableEntity, fault.InvalidField, strings.TrimSpace(pointer+" "+detail.Message), detail)
-}
-
-func cutLast(pointer string) (before, last string, ok bool) {
-	i := strings.LastIndexByte(pointer, '/')
-	if i < 0 {
-		return "", pointer, false
-	}
-	return pointer[:i], pointer[i+1:], true
 }
 
 func kindName(t reflect.Type) string {

@@ -359,11 +359,7 @@ func TestASlowReaderIsCut(t *testing.T) {
 
 // streams waits until so many are open.
 func (s *site) streams(t testing.TB, n int64) {
-	testkit.WaitUntil(t, fmt.Sprint(n, " streams are open"), func() bool {
-		s.counts.mu.Lock()
-		defer s.counts.mu.Unlock()
-		return s.counts.streams == n
-	})
+	testkit.WaitUntil(t, fmt.Sprint(n, " streams are open"), func() bool { return s.counts.streams.Load() == n })
 }
 
 func readUntil(in io.Reader, mark string) (string, error) {

@@ -139,7 +139,7 @@ func TestAListGoesOnByCursor(t *testing.T) {
 	s := start(t)
 	var batch []any
 	for i := range 25 {
-		batch = append(batch, record(fmt.Sprintf("%02d", i), "agent_name", []string{"odd", "even"}[bit(i%2 == 0)],
+		batch = append(batch, record(fmt.Sprintf("%02d", i), "agent_name", []string{"even", "odd"}[i%2],
 			"context_json", map[string]any{"trace_id": fmt.Sprintf("t%d", i%5)}))
 	}
 	s.ask(t, "POST", "/api/v1/runs/batch", map[string]any{"runs": batch})

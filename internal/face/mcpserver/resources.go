@@ -90,7 +90,7 @@ func (s *Server) resource(ctx context.Context, uri string) (json.RawMessage, err
 	case kind == "agents" && len(path) == 2 && path[1] == "history":
 		return s.history(ctx, path[0], id.Message(after), int(limit))
 	case kind == "runs" && len(path) == 2 && path[1] == "events":
-		return s.events(ctx, path[0], after, limit)
+		return s.call(ctx, &operation.ReadRunEvents, &operation.RunEventsInput{ID: operation.RunID(path[0]), After: after, Limit: &limit})
 	}
 	return nil, fault.New(fault.NotFound, "there is nothing at this address")
 }
@@ -140,5 +140,5 @@ func (s *Server) history(ctx context.Context, ref string, after id.Message, limi
 	if err != nil {
 		return nil, err
 	}
-	return encode(out)
+	return public.Marshal(out)
 }

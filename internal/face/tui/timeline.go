@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/operation"
+	"ramet/internal/operation/public"
 )
 
 // timeline is the lineage of an agent as a graph: newest at the bottom.
@@ -179,4 +180,158 @@ func (t *timeline) view(m *root, w, h int) []string {
 		out = append(out, l)
 	}
 	return framed("lineage of "+m.agents.label(t.agent), out, "Enter read · f fork here · r rewind here · Esc close", w, h)
+}
+
+// rewinding is a rewind that was asked for, and what it would do to files.
+type rewinding struct {
+	agent id.Agent
+	title string // the command, as it was typed
+	to    operation.RewindInput
+	plan  public.Restore
+}
+
+type rewindMsg struct {
+	rewinding
+	err error
+}
+
+// rewind goes back to a place. Where that would change files, it is asked what is meant.
+func (m *root) rewind(title string, a id.Agent, to operation.RewindInput) tea.Cmd {
+	workspace, ctx := m.workspace, m.ctx
+	to.Agent = operation.AgentRef(a)
+	return m.alter(a, func() tea.Msg {
+		r := rewinding{agent: a, title: title, to: to}
+		to.Files, to.DryRun = true, true
+		out, err := operation.Rewind.Call(ctx, workspace, to)
+		if err == nil {
+			r.plan = *out.Files
+		}
+		return rewindMsg{r, err}
+	})
+}
+
+// conversation goes back and leaves the files as they are.
+func (r *rewinding) conversation(m *root) tea.Cmd {
+	return m.alter(r.agent, m.work(r.title, func(ctx context.Context, workspace Workspace) (string, error) {
+		_, err := operation.Rewind.Call(ctx, workspace, r.to)
+		return "", err
+	}))
+}
+
+// apply asks whether to rewind the conversation, the files or both; without changed files it rewinds at once.
+func (msg rewindMsg) apply(m *root) tea.Cmd {
+	r := msg.rewinding
+	lines := planLines(r.plan)
+	if msg.err != nil || len(lines) == 0 {
+		return r.conversation(m)
+	}
+	m.ask(joinLines("Rewind ("+r.title+")?", lines), cancel,
+		option{"", "Rewind the conversation", func() tea.Cmd { return r.conversation(m) }},
+		option{"", "Restore the files", func() tea.Cmd {
+			return r.restore(m, &operation.Restore, func(o operation.RestoreOptions) any {
+				return &operation.RestoreInput{Agent: operation.AgentRef(r.agent), At: r.plan.State.ID, RestoreOptions: o}
+			})
+		}},
+		option{"", "Both", func() tea.Cmd {
+			return r.restore(m, &operation.Rewind, func(o operation.RestoreOptions) any {
+				both := r.to
+				both.Files, both.RestoreOptions = true, o
+				return &both
+			})
+		}})
+	return nil
+}
+
+// filesLandmark is the word for a state of files; empty: nobody need see it.
+func filesLandmark(s *history.State) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.None != "":
+		return "files are not saved: " + s.None
+	case s.When == history.AfterRestore:
+		return text.Count(int(s.Changed), "file") + " restored"
+	case s.When == history.AfterCalls && s.Changed > 0:
+		return text.Count(int(s.Changed), "file") + " changed · /diff shows them, /undo restores them"
+	}
+	return ""
+}
+
+// planLines lists what a restore would do, a line for each file.
+func planLines(plan public.Restore) []string {
+	trashed := map[string]string{}
+	for _, t := range plan.Trashed {
+		trashed[t.Path] = "  (the current content moves to the trash)"
+	}
+	var out []string
+	for _, p := range plan.Restored {
+		out = append(out, "restore  "+line(p, 300)+trashed[p])
+	}
+	for _, p := range plan.Removed {
+		out = append(out, "remove   "+line(p, 300)+trashed[p])
+	}
+	for _, k := range plan.Kept {
+		out = append(out, "keep     "+line(k.Path, 300)+"  ("+line(k.Why, 100)+")")
+	}
+	return out
+}
+
+// undo takes back what the last turn did to files, when a person has seen what that is.
+func (m *root) undo(title string, a id.Agent) tea.Cmd {
+	workspace, ctx := m.workspace, m.ctx
+	return func() tea.Msg {
+		in := operation.UndoInput{Agent: operation.AgentRef(a)}
+		in.DryRun = true
+		plan, err := operation.Undo.Call(ctx, workspace, in)
+		return undoMsg{title, a, plan, err}
+	}
+}
+
+type undoMsg struct {
+	title string
+	agent id.Agent
+	plan  public.Restore
+	err   error
+}
+
+func (msg undoMsg) apply(m *root) tea.Cmd {
+	if msg.err != nil {
+		return m.tell(bad, explain(msg.err))
+	}
+	lines := planLines(msg.plan)
+	if len(lines) == 0 {
+		return m.tell(good, "Nothing to restore: the files are unchanged.")
+	}
+	m.restoring(msg.title, msg.agent, joinLines("Restore the files to their state before the last turn?", lines), msg.plan, &operation.Undo, func(o operation.RestoreOptions) any {
+		return &operation.UndoInput{Agent: operation.AgentRef(msg.agent), RestoreOptions: o}
+	})
+	return nil
+}
+
+// restoring asks whether to restore files. Those that changed while a command of the agent was running may hold a person's
+// edits: they can be kept.
+func (m *root) restoring(title string, a id.Agent, text string, plan public.Restore, o operation.Operation, input func(operation.RestoreOptions) any) {
+	restore := func(label string, options operation.RestoreOptions) option {
+		return option{"", label, func() tea.Cmd { return m.alter(a, m.operate(title, o, input(options))) }}
+	}
+	if len(operation.ChangedDuring(plan)) == 0 {
+		m.ask(text, cancel, restore("Restore", operation.RestoreOptions{}))
+		return
+	}
+	m.ask(text+"\nFiles that changed while a command was running may contain edits of yours.", cancel,
+		restore("Restore all of them", operation.RestoreOptions{Commands: new(true)}),
+		restore("Keep files that changed while a command was running", operation.RestoreOptions{Commands: new(false)}))
+}
+
+// restore restores the files. It asks about those that changed while a command was running.
+func (r *rewinding) restore(m *root, o operation.Operation, input func(operation.RestoreOptions) any) tea.Cmd {
+	doubtful := operation.ChangedDuring(r.plan)
+	if len(doubtful) == 0 {
+		return m.alter(r.agent, m.operate(r.title, o, input(operation.RestoreOptions{})))
+	}
+	for i := range doubtful {
+		doubtful[i] = line(doubtful[i], 300)
+	}
+	m.restoring(r.title, r.agent, joinLines("These files changed while a command was running:", doubtful), r.plan, o, input)
+	return nil
 }
