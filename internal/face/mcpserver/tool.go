@@ -235,7 +235,7 @@ func waitTool() tool {
 	return t
 }
 
-// Pending is the answer of a call that goes on.
+// Pending is the answer of a call that continues.
 type Pending struct {
 	Pending bool   `json:"pending"` // true
 	Handle  string `json:"handle"`  // for wait
@@ -334,7 +334,7 @@ func (s *Server) within(ctx context.Context, c Caller, t tool, args json.RawMess
 	}()
 	out, err := s.await(ctx, p, s.o.Patience)
 	if err != nil && ctx.Err() != nil && t.reads {
-		cancel() // nobody is left who would ask for it
+		cancel() // no client is left to ask for it
 	}
 	return out, err
 }

@@ -395,7 +395,7 @@ func (m *root) openTrust() tea.Cmd {
 	}
 }
 
-// review is what would act in the project, to be read and accepted in exactly these bytes.
+// review shows everything that would act in the project, to be accepted in exactly these bytes.
 type review struct {
 	sheet
 	digest string // empty: there is nothing to accept

@@ -242,7 +242,7 @@ func (msg rewindMsg) apply(m *root) tea.Cmd {
 	return nil
 }
 
-// filesLandmark is the word for a state of files; empty: nobody need see it.
+// filesLandmark returns the word for a state of files; empty: it is not shown.
 func filesLandmark(s *history.State) string {
 	switch {
 	case s == nil:
