@@ -185,11 +185,6 @@ func Given(ctx context.Context, input string) context.Context {
 	return context.WithValue(ctx, inputKey{}, input)
 }
 
-func inputOf(ctx context.Context) string {
-	input, _ := ctx.Value(inputKey{}).(string)
-	return input
-}
-
 // within carries out command lines in the workspace that is open.
 func within(e Env, l *Line) Command {
 	return func(ctx context.Context, args ...string) (string, error) {
@@ -198,7 +193,8 @@ func within(e Env, l *Line) Command {
 		}
 		var out, warnings bytes.Buffer
 		e := e // several may be carried out at a time
-		e.Streams = Streams{Stdin: strings.NewReader(inputOf(ctx)), Stdout: &out, Stderr: &warnings}
+		input, _ := ctx.Value(inputKey{}).(string)
+		e.Streams = Streams{Stdin: strings.NewReader(input), Stdout: &out, Stderr: &warnings}
 		e.Screen = nil
 		sub := newLine(e, l.Within())
 		chosen := sub.Choice // the flags begin empty

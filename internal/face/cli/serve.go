@@ -18,7 +18,6 @@ import (
 	"ramet/internal/core/trust"
 	"ramet/internal/face/acpagent"
 	"ramet/internal/kernel"
-	"ramet/internal/ledger"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/run/rundir"
@@ -26,9 +25,8 @@ import (
 
 // Service gives the background kernel what it needs for the clients of a workspace, in addition to the workspace.
 type Service struct {
-	Runs   *rundir.Store
-	Ledger *ledger.Folder
-	Warn   func(string)
+	Runs *rundir.Store
+	Warn func(string)
 	// Command carries out a command line in this process and returns what it prints, Begin in
 	// a process of its own.
 	Command, Begin func(ctx context.Context, args ...string) (string, error)

@@ -248,19 +248,15 @@ func AddCompletion(root *cobra.Command) {
 		for _, shell := range c.Commands() {
 			shell.Args = CheckArguments(0, 0)
 			if shell.Name() == "bash" {
-				standAlone(shell)
+				print := shell.RunE
+				shell.RunE = func(c *cobra.Command, args []string) error {
+					if _, err := io.WriteString(c.OutOrStdout(), lineAlone); err != nil {
+						return err
+					}
+					return print(c, args)
+				}
 			}
 		}
-	}
-}
-
-func standAlone(bash *cobra.Command) {
-	print := bash.RunE
-	bash.RunE = func(c *cobra.Command, args []string) error {
-		if _, err := io.WriteString(c.OutOrStdout(), lineAlone); err != nil {
-			return err
-		}
-		return print(c, args)
 	}
 }
 

@@ -264,12 +264,8 @@ func (m *root) said(r public.HomeEntry) string {
 
 // ticks says whether a row that is shown counts the time of work under way.
 func (h *hall) ticks() bool {
-	for i := h.top; i < len(h.lines) && i < h.top+max(h.high, 1); i++ {
-		if r := h.lines[i].row; r >= 0 && h.table.Rows[r].Ticks {
-			return true
-		}
-	}
-	return false
+	shown := h.lines[min(h.top, len(h.lines)):min(h.top+max(h.high, 1), len(h.lines))]
+	return slices.ContainsFunc(shown, func(l homeLine) bool { return l.row >= 0 && h.table.Rows[l.row].Ticks })
 }
 
 // previewed reads the conversation of the agent under the cursor, where it is shown.

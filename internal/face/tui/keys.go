@@ -47,7 +47,7 @@ func (m *root) pressed(k tea.KeyPressMsg) tea.Cmd {
 			return cmd
 		}
 	}
-	if cmd, ok := m.global(name); ok {
+	if cmd, ok := pressed(m.keyRows(), name); ok {
 		return cmd
 	}
 	if m.search.on {
@@ -126,11 +126,6 @@ func (m *root) change(do func()) func() tea.Cmd {
 		m.dirty = true
 		return nil
 	}
-}
-
-// global carries out a key that works wherever nothing is in front; false: it is another one.
-func (m *root) global(name string) (tea.Cmd, bool) {
-	return pressed(m.keyRows(), name)
 }
 
 // pressed carries out a key of a table; false: it is none of them.
