@@ -11,6 +11,8 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
 	"ramet/internal/turn/tool"
 )
 
@@ -67,19 +69,34 @@ func (a actor) descends(ctx context.Context, who, from agent.Agent) (bool, error
 	return false, nil
 }
 
+// descendant reads the agent's own row and that of an agent that must descend from it; hint is the remedy if it does not.
+func (a actor) descendant(ctx context.Context, ref, hint string) (me, child agent.Agent, err error) {
+	if me, err = a.me(ctx); err != nil {
+		return me, child, err
+	}
+	if child, err = a.find(ctx, ref); err != nil {
+		return me, child, err
+	}
+	below, err := a.descends(ctx, child, me)
+	if err == nil && !below {
+		err = fault.New(fault.Usage, "%s does not descend from you", title(child)).WithHint("%s", hint)
+	}
+	return me, child, err
+}
+
 // titles names the senders of letters: the name with the short id, so that nobody
 // can pass for another, and the user as no agent is named.
-func (a actor) titles(ctx context.Context, who ...id.Agent) (map[id.Agent]string, error) {
+func (a actor) titles(ctx context.Context, letters []mail.Letter) (map[id.Agent]string, error) {
 	known := map[id.Agent]string{"": "the user", id.Kernel: "ramet"}
-	for _, w := range who {
-		if _, ok := known[w]; ok {
+	for _, l := range letters {
+		if _, ok := known[l.From]; ok {
 			continue
 		}
-		row, err := a.people.Agent(ctx, w)
+		row, err := a.people.Agent(ctx, l.From)
 		if err != nil {
 			return nil, err
 		}
-		known[w] = title(row)
+		known[l.From] = title(row)
 	}
 	return known, nil
 }
@@ -127,6 +144,33 @@ var concerns = map[fault.Code]bool{
 
 // here turns hints about commands into hints about tools.
 var here = strings.NewReplacer("`ramet ps --all`", "the tool ps", "`ramet mail`", "the tool check_mail")
+
+// verb is a tool whose arguments are an A.
+type verb[A any] struct {
+	actor
+	spec func() tool.Spec
+	run  func(a actor, ctx context.Context, c tool.Call, args A) (tool.Answer, error)
+}
+
+func (v verb[A]) Spec() tool.Spec { return v.spec() }
+
+// Run implements tool.Tool.
+func (v verb[A]) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := decode[A](c.Args)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	out, err := v.run(v.actor, ctx, c, args)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	return out, nil
+}
+
+// toolResult drafts the result of a call.
+func toolResult(c tool.Call, text, show string) history.Draft {
+	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: c.ID, Name: c.Name, Text: text, Show: show}}}
+}
 
 // refuse is the answer to a request that was refused; other errors are passed on,
 // and all of them once the context has ended: then nobody reads an answer.

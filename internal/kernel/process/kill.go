@@ -40,43 +40,35 @@ type killArgs struct {
 	Reason  string `json:"reason"`
 }
 
-// kill is the tool that ends descendants.
-type kill struct{ actor }
-
-func (kill) Spec() tool.Spec { return killSpec() }
-
-// Run implements tool.Tool.
-func (k kill) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[killArgs](c.Args)
+// kill ends descendants.
+func (a actor) kill(ctx context.Context, _ tool.Call, args killArgs) (tool.Answer, error) {
+	me, err := a.me(ctx)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	me, err := k.me(ctx)
+	victim, err := a.find(ctx, args.Agent)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	victim, err := k.find(ctx, args.Agent)
+	why, err := a.forbidden(ctx, me, victim)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	if why, err := k.forbidden(ctx, me, victim); err != nil || why != "" {
-		if err != nil {
-			return refuse(ctx, err)
-		}
+	if why != "" {
 		return tool.Failed(why + " Nothing was killed."), nil
 	}
 	if args.Reason == "" {
 		args.Reason = "killed by " + me.Label()
 	}
-	done, err := k.kernel.Kill(ctx, registry.Kill{Agent: victim.ID, Cascade: args.Cascade, By: k.self, Reason: args.Reason})
+	done, err := a.kernel.Kill(ctx, registry.Kill{Agent: victim.ID, Cascade: args.Cascade, By: a.self, Reason: args.Reason})
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	return tool.Answer{Text: killed(done, args.Cascade)}, nil
 }
 
 // forbidden returns the reason why this agent may not kill another, or "".
-func (k kill) forbidden(ctx context.Context, me, victim agent.Agent) (string, error) {
+func (a actor) forbidden(ctx context.Context, me, victim agent.Agent) (string, error) {
 	if victim.ID == me.ID {
 		if me.IsZero() {
 			return "You are agent 0, which cannot be killed.", nil
@@ -86,11 +78,11 @@ func (k kill) forbidden(ctx context.Context, me, victim agent.Agent) (string, er
 	if victim.IsZero() {
 		return "Agent 0 cannot be killed.", nil
 	}
-	below, err := k.descends(ctx, victim, me)
+	below, err := a.descends(ctx, victim, me)
 	if err != nil || below {
 		return "", err
 	}
-	above, err := k.descends(ctx, me, victim)
+	above, err := a.descends(ctx, me, victim)
 	if above {
 		return fmt.Sprintf("%s is your ancestor: an agent kills only its descendants.", title(victim)), err
 	}
@@ -135,33 +127,24 @@ type exitArgs struct {
 	Result string `json:"result"`
 }
 
-// exit is the tool with which an agent ends itself.
-type exit struct{ actor }
-
-func (exit) Spec() tool.Spec { return exitSpec() }
-
-// Run implements tool.Tool. After Kernel.Exit the history is closed: the call has
+// exit ends the agent itself. After Kernel.Exit the history is closed: the call has
 // no result there, and the answer claims to be recorded so that none is appended.
-func (e exit) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[exitArgs](c.Args)
+func (a actor) exit(ctx context.Context, _ tool.Call, args exitArgs) (tool.Answer, error) {
+	me, err := a.me(ctx)
 	if err != nil {
-		return refuse(ctx, err)
-	}
-	me, err := e.me(ctx)
-	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	if me.IsZero() {
-		return refuse(ctx, fault.New(fault.AgentZero, "you are agent 0, which cannot end").WithHint("just stop: say your last words"))
+		return tool.Answer{}, fault.New(fault.AgentZero, "you are agent 0, which cannot end").WithHint("just stop: say your last words")
 	}
 	// Mail that could not be sent is refused while the agent can still shorten it.
 	if args.Result != "" {
 		if err := mail.CheckBody(args.Result); err != nil {
-			return refuse(ctx, err)
+			return tool.Answer{}, err
 		}
 	}
-	if err := e.kernel.Exit(ctx, e.self, args.Result); err != nil {
-		return refuse(ctx, err)
+	if err := a.kernel.Exit(ctx, a.self, args.Result); err != nil {
+		return tool.Answer{}, err
 	}
 	return tool.Answer{Text: "You have ended.", Show: "ended", Recorded: true, Ends: true}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
@@ -36,42 +35,23 @@ type lookArgs struct {
 	Steps *float64 `json:"steps"`
 }
 
-// look is the tool that shows what a descendant does.
-type look struct{ actor }
-
-func (look) Spec() tool.Spec { return lookSpec() }
-
-// Run implements tool.Tool.
-func (l look) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[lookArgs](c.Args)
-	if err != nil {
-		return refuse(ctx, err)
-	}
+// look shows what a descendant does.
+func (a actor) look(ctx context.Context, _ tool.Call, args lookArgs) (tool.Answer, error) {
 	steps := usualSteps
 	if args.Steps != nil {
 		steps = int(*args.Steps)
 	}
-	me, err := l.me(ctx)
+	_, who, err := a.descendant(ctx, args.Agent, "look at those below you")
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	who, err := l.find(ctx, args.Agent)
+	now, err := a.kernel.Sources().Look(ctx, true, who.ID)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	if below, err := l.descends(ctx, who, me); err != nil || !below {
-		if err == nil {
-			err = fault.New(fault.Usage, "%s does not descend from you", title(who)).WithHint("look at those below you")
-		}
-		return refuse(ctx, err)
-	}
-	now, err := l.kernel.Sources().Look(ctx, true, who.ID)
+	entries, err := a.kernel.Recent(ctx, who.ID, steps*entriesOfStep)
 	if err != nil {
-		return refuse(ctx, err)
-	}
-	entries, err := l.kernel.Recent(ctx, who.ID, steps*entriesOfStep)
-	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	lines := told(entries, steps)
 	head := fmt.Sprintf("%s is %s.", title(who), now.Of(who))

@@ -36,42 +36,32 @@ type readArgs struct {
 	Number float64 `json:"number"`
 }
 
-// readMail is the tool that reads a letter into the context, where it is data.
-type readMail struct{ actor }
-
-func (readMail) Spec() tool.Spec { return readMailSpec() }
-
-// Run implements tool.Tool.
-func (m readMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[readArgs](c.Args)
-	if err != nil {
-		return refuse(ctx, err)
-	}
+// readMail reads a letter into the context, where it is data.
+func (a actor) readMail(ctx context.Context, c tool.Call, args readArgs) (tool.Answer, error) {
 	// Who writes is looked up before: inside the transaction of the read, nothing
 	// may wait for another connection to the database.
-	letters, err := m.people.Letters(ctx, m.self, mail.Filter{Unread: args.Number == 0})
+	letters, err := a.people.Letters(ctx, a.self, mail.Filter{Unread: args.Number == 0})
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	names, err := m.titles(ctx, senders(letters)...)
+	names, err := a.titles(ctx, letters)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	me, err := m.me(ctx)
+	me, err := a.me(ctx)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	var answer tool.Answer
-	_, ok, err := m.kernel.Read(ctx, registry.Read{Owner: m.self, Number: int64(args.Number),
+	_, ok, err := a.kernel.Read(ctx, registry.Read{Owner: a.self, Number: int64(args.Number),
 		Entries: func(l mail.Letter) []history.Draft {
 			from := fromWhom(l, names)
 			answer = tool.Answer{Recorded: true, Text: strings.TrimSpace(c.Note + "\n\n" + framed(l, from, above(me))),
 				Show: fmt.Sprintf("mail %d from %s: %s", l.Number, from, text.Line(l.Body, maxPreview))}
-			return []history.Draft{{Kind: history.ToolResult, Parts: []history.Part{
-				{Type: history.Result, CallID: c.ID, Name: readMailSpec().Name, Text: answer.Text, Show: answer.Show}}}}
+			return []history.Draft{toolResult(c, answer.Text, answer.Show)}
 		}})
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	if !ok {
 		return tool.Answer{Text: "No unread mail. Use wait to wait for some."}, nil
@@ -140,28 +130,19 @@ type fromArgs struct {
 	From string `json:"from"`
 }
 
-// checkMail is the tool that lists the mailbox.
-type checkMail struct{ actor }
-
-func (checkMail) Spec() tool.Spec { return checkMailSpec() }
-
-// Run implements tool.Tool.
-func (m checkMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[fromArgs](c.Args)
+// checkMail lists the mailbox.
+func (a actor) checkMail(ctx context.Context, _ tool.Call, args fromArgs) (tool.Answer, error) {
+	from, err := a.sender(ctx, args.From)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	var f mail.Filter
-	if f.From, err = m.sender(ctx, args.From); err != nil {
-		return refuse(ctx, err)
-	}
-	letters, err := m.people.Letters(ctx, m.self, f)
+	letters, err := a.people.Letters(ctx, a.self, mail.Filter{From: from})
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	names, err := m.titles(ctx, senders(letters)...)
+	names, err := a.titles(ctx, letters)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	return tool.Answer{Text: mailbox(letters, names)}, nil
 }
@@ -176,14 +157,6 @@ func (a actor) sender(ctx context.Context, ref string) (*id.Agent, error) {
 	}
 	found, err := a.find(ctx, ref)
 	return &found.ID, err
-}
-
-func senders(letters []mail.Letter) []id.Agent {
-	var who []id.Agent
-	for _, l := range letters {
-		who = append(who, l.From)
-	}
-	return who
 }
 
 // mailbox lists letters that come unread first. Of many it lists the unread that
@@ -223,13 +196,13 @@ const mostRead = 48 << 10
 // read reads letters into the result of a call: all are marked, and the result is written,
 // in one transaction, or none of it happens.
 func (a actor) read(ctx context.Context, c tool.Call, head string, letters []mail.Letter) (tool.Answer, error) {
-	names, err := a.titles(ctx, senders(letters)...)
+	names, err := a.titles(ctx, letters)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	me, err := a.me(ctx)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	n, size := 0, 0
 	for n < len(letters) && (n == 0 || size+len(letters[n].Body) <= mostRead) {
@@ -248,11 +221,10 @@ func (a actor) read(ctx context.Context, c tool.Call, head string, letters []mai
 	}
 	answer := tool.Answer{Recorded: true, Text: together(head, letters, names, above(me)), Show: people(letters, names)}
 	order.Entries = func(mail.Letter) []history.Draft {
-		return []history.Draft{{Kind: history.ToolResult, Parts: []history.Part{
-			{Type: history.Result, CallID: c.ID, Name: c.Name, Text: answer.Text, Show: answer.Show}}}}
+		return []history.Draft{toolResult(c, answer.Text, answer.Show)}
 	}
 	if _, _, err := a.kernel.Read(ctx, order); err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	return answer, nil
 }
@@ -304,27 +276,18 @@ type sendArgs struct {
 	InReplyTo float64 `json:"in_reply_to"`
 }
 
-// send is the tool that writes letters.
-type send struct{ actor }
-
-func (send) Spec() tool.Spec { return sendSpec() }
-
-// Run implements tool.Tool.
-func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[sendArgs](c.Args)
-	if err != nil {
-		return refuse(ctx, err)
-	}
+// send writes letters.
+func (a actor) send(ctx context.Context, _ tool.Call, args sendArgs) (tool.Answer, error) {
 	if args.To == theUser || args.To == "you" {
 		return tool.Failed("The user has no mailbox: what you say in your answer reaches them. Nothing was sent."), nil
 	}
-	to, err := s.find(ctx, args.To)
+	to, err := a.find(ctx, args.To)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	l, err := s.kernel.Send(ctx, registry.Send{From: s.self, To: to.ID, Body: args.Text, InReplyTo: int64(args.InReplyTo)})
+	l, err := a.kernel.Send(ctx, registry.Send{From: a.self, To: to.ID, Body: args.Text, InReplyTo: int64(args.InReplyTo)})
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	return tool.Answer{Text: fmt.Sprintf("Sent to %s: mail %d in its mailbox.%s", title(to), l.Number, fate(l))}, nil
 }

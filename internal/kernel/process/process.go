@@ -114,9 +114,11 @@ type People interface {
 // New is the tools of one agent.
 func New(k Kernel, p People, self id.Agent) tool.Box {
 	a := actor{k, p, self}
-	box := tool.Box{newFork(a), kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, look{a}, exit{a}}
+	box := tool.Box{newFork(a), verb[killArgs]{a, killSpec, actor.kill}, verb[sendArgs]{a, sendSpec, actor.send}, verb[fromArgs]{a, checkMailSpec, actor.checkMail},
+		verb[readArgs]{a, readMailSpec, actor.readMail}, verb[waitArgs]{a, waitSpec, actor.wait}, verb[psArgs]{a, psSpec, actor.ps},
+		verb[lookArgs]{a, lookSpec, actor.look}, verb[exitArgs]{a, exitSpec, actor.exit}}
 	if k != nil && k.Worktrees() != nil {
-		box = append(box, diff{a}, merge{a})
+		box = append(box, verb[treeArgs]{a, diffSpec, actor.diff}, verb[treeArgs]{a, mergeSpec, actor.merge})
 	}
 	return box
 }

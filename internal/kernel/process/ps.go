@@ -39,31 +39,22 @@ type psArgs struct {
 	All bool `json:"all"`
 }
 
-// ps is the tool that shows who is there.
-type ps struct{ actor }
-
-func (ps) Spec() tool.Spec { return psSpec() }
-
-// Run implements tool.Tool.
-func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[psArgs](c.Args)
-	if err != nil {
-		return refuse(ctx, err)
-	}
+// ps shows which agents there are.
+func (a actor) ps(ctx context.Context, _ tool.Call, args psArgs) (tool.Answer, error) {
 	// The dead are read in any case: the living hang under them.
-	everybody, err := p.people.Agents(ctx, agent.Filter{Dead: true, Brief: true})
+	everybody, err := a.people.Agents(ctx, agent.Filter{Dead: true, Brief: true})
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	now, err := p.kernel.Sources().Look(ctx, args.All)
+	now, err := a.kernel.Sources().Look(ctx, args.All)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	nodes := agent.Tree(everybody, func(a *agent.Agent) bool { return args.All || a.Status == agent.Running })
-	shown := nearest(nodes, p.self, maxLines)
+	shown := nearest(nodes, a.self, maxLines)
 	lines := make([]string, len(shown), len(shown)+1)
 	for i, n := range shown {
-		lines[i] = p.line(n, now)
+		lines[i] = a.line(n, now)
 	}
 	if hidden := len(nodes) - len(shown); hidden > 0 {
 		lines = append(lines, fmt.Sprintf("… %s not shown.", text.Count(hidden, "more agent")))
@@ -71,7 +62,7 @@ func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return tool.Answer{Text: strings.Join(lines, "\n")}, nil
 }
 
-func (p ps) line(n agent.Node, now state.Now) string {
+func (a actor) line(n agent.Node, now state.Now) string {
 	var b strings.Builder
 	if n.Indent <= maxIndent {
 		b.WriteString(strings.Repeat("  ", n.Indent))
@@ -82,7 +73,7 @@ func (p ps) line(n agent.Node, now state.Now) string {
 	if n.Unread > 0 {
 		fmt.Fprintf(&b, ", %d unread", n.Unread)
 	}
-	if n.ID == p.self {
+	if n.ID == a.self {
 		b.WriteString(" ← you")
 	}
 	return b.String()

@@ -39,31 +39,22 @@ type treeArgs struct {
 	Path  string `json:"path"`
 }
 
-// merge is the tool that brings a child's work back.
-type merge struct{ actor }
-
-func (merge) Spec() tool.Spec { return mergeSpec() }
-
-// Run implements tool.Tool.
-func (m merge) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[treeArgs](c.Args)
+// merge brings the work of a child back.
+func (a actor) merge(ctx context.Context, _ tool.Call, args treeArgs) (tool.Answer, error) {
+	me, child, err := a.offspring(ctx, args.Child)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	me, child, err := m.offspring(ctx, args.Child)
+	now, err := a.kernel.Sources().Look(ctx, false, child.ID)
 	if err != nil {
-		return refuse(ctx, err)
-	}
-	now, err := m.kernel.Sources().Look(ctx, false, child.ID)
-	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	if err := AtRest(child, now.Of(child)); err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	done, err := m.kernel.Worktrees().Merge(ctx, child, me)
+	done, err := a.kernel.Worktrees().Merge(ctx, child, me)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	if done.Commits == 0 {
 		return tool.Answer{Text: "Nothing to merge: your folder has everything of " + title(child) + "." + cleaned(done)}, nil
@@ -89,18 +80,8 @@ func cleaned(m Merged) string {
 
 // offspring returns an agent that descends from this one and has a worktree to speak of.
 func (a actor) offspring(ctx context.Context, ref string) (me, child agent.Agent, err error) {
-	if me, err = a.me(ctx); err != nil {
-		return me, child, err
-	}
-	if child, err = a.find(ctx, ref); err != nil {
-		return me, child, err
-	}
-	below, err := a.descends(ctx, child, me)
-	switch {
-	case err != nil:
-	case !below:
-		err = fault.New(fault.Usage, "%s does not descend from you", title(child)).WithHint("name a child of yours")
-	case a.kernel.Worktrees() == nil:
+	me, child, err = a.descendant(ctx, ref, "name a child of yours")
+	if err == nil && a.kernel.Worktrees() == nil {
 		err = fault.New(fault.NotFound, "no worktrees here")
 	}
 	return me, child, err
@@ -109,24 +90,15 @@ func (a actor) offspring(ctx context.Context, ref string) (me, child agent.Agent
 // mostDiff limits the diff in one answer.
 const mostDiff = 24 << 10
 
-// diff is the tool that shows what a child changed.
-type diff struct{ actor }
-
-func (diff) Spec() tool.Spec { return diffSpec() }
-
-// Run implements tool.Tool.
-func (d diff) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[treeArgs](c.Args)
+// diff shows what a child changed.
+func (a actor) diff(ctx context.Context, _ tool.Call, args treeArgs) (tool.Answer, error) {
+	me, child, err := a.offspring(ctx, args.Child)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	me, child, err := d.offspring(ctx, args.Child)
+	out, err := a.kernel.Worktrees().Diff(ctx, child, me, args.Path)
 	if err != nil {
-		return refuse(ctx, err)
-	}
-	out, err := d.kernel.Worktrees().Diff(ctx, child, me, args.Path)
-	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	if strings.TrimSpace(out) == "" {
 		return tool.Answer{Text: "No difference: " + title(child) + " has changed nothing that your folder has not."}, nil

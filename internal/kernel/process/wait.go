@@ -66,80 +66,71 @@ func (w waitArgs) timeout() time.Duration {
 	return time.Duration(*w.Timeout * float64(time.Second))
 }
 
-// wait is the tool that sleeps until there is mail, and reads it.
-type wait struct{ actor }
-
-func (wait) Spec() tool.Spec { return waitSpec() }
-
-// Run implements tool.Tool.
-func (w wait) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[waitArgs](c.Args)
-	if err != nil {
-		return refuse(ctx, err)
-	}
+// wait sleeps until there is mail, and reads it.
+func (a actor) wait(ctx context.Context, c tool.Call, args waitArgs) (tool.Answer, error) {
 	if args.Then == wakes {
-		return w.handOver(ctx)
+		return a.handOver(ctx)
 	}
 	order := Wait{All: args.For == forAll, Timeout: args.timeout()}
 	for _, ref := range args.Agents {
-		from, err := w.sender(ctx, ref)
+		from, err := a.sender(ctx, ref)
 		if err != nil {
-			return refuse(ctx, err)
+			return tool.Answer{}, err
 		}
-		if *from == w.self {
+		if *from == a.self {
 			return tool.Failed("That is you. You cannot wait for yourself."), nil
 		}
 		if !slices.Contains(order.From, *from) {
 			order.From = append(order.From, *from)
 		}
 	}
-	done, err := w.kernel.Await(ctx, order)
+	done, err := a.kernel.Await(ctx, order)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
-	unread, err := w.people.Letters(ctx, w.self, mail.Filter{Unread: true})
+	unread, err := a.people.Letters(ctx, a.self, mail.Filter{Unread: true})
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	unread = slices.DeleteFunc(unread, func(l mail.Letter) bool { return !From(l, order.From) })
-	head, err := w.head(ctx, order, done, len(unread))
+	head, err := a.head(ctx, order, done, len(unread))
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	if len(unread) == 0 {
 		return tool.Answer{Text: head}, nil
 	}
-	return w.read(ctx, c, head, unread)
+	return a.read(ctx, c, head, unread)
 }
 
 // handOver ends the wait before it begins: the reports wake.
-func (w wait) handOver(ctx context.Context) (tool.Answer, error) {
-	open, err := w.kernel.HandOver(ctx)
+func (a actor) handOver(ctx context.Context) (tool.Answer, error) {
+	open, err := a.kernel.HandOver(ctx)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	if len(open) == 0 {
 		return tool.Failed("No agent works for you: no report could wake you."), nil
 	}
-	names, err := w.listed(ctx, open)
+	names, err := a.listed(ctx, open)
 	if err != nil {
-		return refuse(ctx, err)
+		return tool.Answer{}, err
 	}
 	return tool.Answer{Text: "The reports of " + names + " wake you. End your turn: say what is under way."}, nil
 }
 
 // head returns how the wait ended, before the messages.
-func (w wait) head(ctx context.Context, order Wait, done Waited, letters int) (string, error) {
+func (a actor) head(ctx context.Context, order Wait, done Waited, letters int) (string, error) {
 	if len(done.Working) == 0 {
 		if letters > 0 && !order.All {
 			return "", nil
 		}
-		return w.noneLeft(ctx, order, letters)
+		return a.noneLeft(ctx, order, letters)
 	}
 	if letters > 0 && !order.All {
 		return "", nil
 	}
-	names, err := w.listed(ctx, done.Working)
+	names, err := a.listed(ctx, done.Working)
 	if err != nil {
 		return "", err
 	}
@@ -150,17 +141,17 @@ func (w wait) head(ctx context.Context, order Wait, done Waited, letters int) (s
 }
 
 // noneLeft describes a wait without an agent left to wait for, and how those agents ended.
-func (w wait) noneLeft(ctx context.Context, order Wait, letters int) (string, error) {
+func (a actor) noneLeft(ctx context.Context, order Wait, letters int) (string, error) {
 	if letters > 0 {
 		return "None of them works any more.", nil
 	}
 	var ends []string
-	for _, a := range order.From {
-		row, err := w.people.Agent(ctx, a)
+	for _, from := range order.From {
+		row, err := a.people.Agent(ctx, from)
 		if err != nil {
 			return "", err
 		}
-		now, err := w.kernel.Sources().Look(ctx, false, a)
+		now, err := a.kernel.Sources().Look(ctx, false, from)
 		if err != nil {
 			return "", err
 		}
