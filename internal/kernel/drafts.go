@@ -73,18 +73,11 @@ func (d *drafts) moved(a id.Agent) {
 }
 
 func (d *drafts) flushAll() {
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if err := d.flush(d.kernel.ctx); err != nil {
-				d.kernel.trouble(d.kernel.ctx, "keep the replies that are being streamed", err)
-			}
-		case <-d.kernel.ctx.Done():
-			return
+	d.kernel.every(flushEvery, func() {
+		if err := d.flush(d.kernel.ctx); err != nil {
+			d.kernel.trouble(d.kernel.ctx, "keep the replies that are being streamed", err)
 		}
-	}
+	})
 }
 
 // flush writes what is new. A reply counts as long as the newest entry of its
@@ -113,21 +106,17 @@ func (d *drafts) flush(ctx context.Context) error {
 		return nil
 	}
 	err := d.kernel.Store.KeepReplies(ctx, replies)
-	if err != nil {
-		d.unkept(replies)
+	if err == nil {
+		return nil
 	}
-	return err
-}
-
-// unkept has replies that could not be kept be kept with the next ones.
-func (d *drafts) unkept(replies []registry.Reply) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, r := range replies {
+	for _, r := range replies { // they are kept with the next ones
 		if one := d.open[r.Agent]; one != nil {
 			one.dirty = true
 		}
 	}
+	return err
 }
 
 func (d *drafts) reply(ctx context.Context, a id.Agent) (registry.Reply, bool, error) {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"ramet/internal/base/id"
@@ -23,18 +24,11 @@ const ModelVariable = "RAMET_MODEL"
 // Get returns the value of a variable; empty if it is not set.
 func (e *Environment) Get(name string) string {
 	for _, pair := range e.Variables {
-		if value, ok := cutVariable(pair, name); ok {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
 			return value
 		}
 	}
 	return ""
-}
-
-func cutVariable(pair, name string) (string, bool) {
-	if len(pair) > len(name) && pair[len(name)] == '=' && pair[:len(name)] == name {
-		return pair[len(name)+1:], true
-	}
-	return "", false
 }
 
 // environments remembers which client's environment an agent works with.

@@ -23,7 +23,11 @@ func (p *agentProcess) facts(ctx context.Context, a agent.Agent, j *job, o loop.
 	if !o.Began {
 		return ""
 	}
-	out := []string{"[ramet] " + text.Count(o.Steps, "request") + lasted(time.Since(j.began)) + "."}
+	head := "[ramet] " + text.Count(o.Steps, "request")
+	if took := time.Since(j.began); took >= 10*time.Second { // less is not worth mentioning
+		head += ", " + took.Round(time.Second).String()
+	}
+	out := []string{head + "."}
 	if last := p.lastCommand(a); last != "" {
 		out = append(out, "Last command: "+last+".")
 	}
@@ -110,14 +114,6 @@ func (p *agentProcess) here(j *job) []history.Part {
 	return []history.Part{{Type: history.Facts, Text: facts}}
 }
 
-// lasted returns the duration of a task, or "" if it is too short to mention.
-func lasted(d time.Duration) string {
-	if d < 10*time.Second {
-		return ""
-	}
-	return ", " + d.Round(time.Second).String()
-}
-
 // surroundings holds what an agent passes on to its children.
 type surroundings struct {
 	model Model
@@ -159,7 +155,11 @@ func (k *Kernel) told(ctx context.Context, place Place, a agent.Agent, m Model, 
 	if here == "" {
 		return ""
 	}
-	return "[ramet] " + k.self(ctx, a) + "; model " + m.Ref.String() + windowOf(m) + k.means(ctx, a, asked) + ". " + here + "\n\n"
+	window := ""
+	if m.Info.Context > 0 {
+		window = fmt.Sprintf(", window %d tokens", m.Info.Context)
+	}
+	return "[ramet] " + k.self(ctx, a) + "; model " + m.Ref.String() + window + k.means(ctx, a, asked) + ". " + here + "\n\n"
 }
 
 // self describes an agent: its name, its parent and its children.
@@ -175,13 +175,6 @@ func (k *Kernel) self(ctx context.Context, a agent.Agent) string {
 		out += ", a child of " + parent.Label()
 	}
 	return out + fmt.Sprintf(", depth %d", a.Depth)
-}
-
-func windowOf(m Model) string {
-	if m.Info.Context <= 0 {
-		return ""
-	}
-	return fmt.Sprintf(", window %d tokens", m.Info.Context)
 }
 
 // means describes the budget and time that an agent has left; asked is the budget of this prompt. It leaves out what

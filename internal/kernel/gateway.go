@@ -93,24 +93,23 @@ func (g *gate) close() {
 // budget is the rest that an agent may spend: the least of its own budget and those of its ancestors, because each
 // covers a subtree.
 type budget struct {
-	reserver *gateway.Reserver
-	agent    id.Agent
-	note     func(string)
+	kernel *Kernel
+	agent  id.Agent
 }
 
 // Left implements loop.Budget.
-func (b budget) Left(ctx context.Context) error { return b.reserver.Left(ctx, b.agent) }
+func (b budget) Left(ctx context.Context) error { return b.kernel.reserver.Left(ctx, b.agent) }
 
 // Reserve implements loop.Budget.
 func (b budget) Reserve(ctx context.Context, w loop.Worst) (loop.Reserved, error) {
-	held, err := b.reserver.Reserve(ctx, gateway.Call{Agent: b.agent, Model: w.Model.String(), Input: w.Input, Output: w.Output, Least: w.Least,
+	held, err := b.kernel.reserver.Reserve(ctx, gateway.Call{Agent: b.agent, Model: w.Model.String(), Input: w.Input, Output: w.Output, Least: w.Least,
 		Price: w.Price, Priced: w.Priced, Search: w.Search})
 	if err != nil {
 		return loop.Reserved{}, err
 	}
 	return loop.Reserved{Output: held.Output, Bound: held.Bound, Settle: func(ctx context.Context) {
 		if err := held.Settle(ctx); err != nil {
-			b.note("what was set aside for a call counts as spent: " + err.Error())
+			b.kernel.note(b.agent, "what was set aside for a call counts as spent: "+err.Error())
 		}
 	}}, nil
 }
@@ -135,9 +134,4 @@ func restOf(ctx context.Context, store registry.Budgets, a id.Agent) (rest, erro
 		}
 	}
 	return out, err
-}
-
-// notes publishes a note about the agent.
-func (p *agentProcess) notes(what string) {
-	p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: what})
 }

@@ -2,7 +2,7 @@ package kernel
 
 import (
 	"context"
-	"time"
+	"slices"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -16,15 +16,15 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// lastFiring limits the time that running hooks get when the kernel stops.
-const lastFiring = 5 * time.Second
-
 // hooksOf are the hooks for an agent; nil: there are none.
-func (k *Kernel) hooksOf(a agent.Agent) loop.Hooks {
-	if k.Hooks == nil {
-		return nil
+func (k *Kernel) hooksOf(a agent.Agent) loop.Hooks { return optional(k.Hooks, a) }
+
+// optional returns the value of an option for an agent; the zero value if the option is not set.
+func optional[A, R any](option func(A) R, of A) (value R) {
+	if option != nil {
+		value = option(of)
 	}
-	return k.Hooks(a)
+	return value
 }
 
 // fire tells hooks of something that is about to happen to an agent which is held here, and its
@@ -44,7 +44,7 @@ func (k *Kernel) fire(ctx context.Context, a id.Agent, claim agent.Claim, o hook
 	v := hooks(ctx, o)
 	k.tellAll(a, v)
 	if len(v.Entries) > 0 {
-		writing, cancel := linger(ctx)
+		writing, cancel := loop.ExtendContext(ctx)
 		defer cancel()
 		if _, err := k.Store.Append(writing, a, claim, v.Entries...); err != nil {
 			return err
@@ -85,15 +85,8 @@ func (k *Kernel) Happened(a agent.Agent, o hook.Occasion) <-chan struct{} {
 	k.work.Go(func() {
 		defer close(over)
 		defer k.jobs.done()
-		ctx, cancel := context.WithCancel(context.WithoutCancel(k.ctx))
+		ctx, cancel := loop.ExtendContext(k.ctx)
 		defer cancel()
-		defer context.AfterFunc(k.ctx, func() {
-			select {
-			case <-ctx.Done():
-			case <-time.After(lastFiring):
-				cancel()
-			}
-		})()
 		v := hooks(ctx, o)
 		k.tellAll(a.ID, v)
 		if len(v.Entries) == 0 {
@@ -127,7 +120,6 @@ func (p *agentProcess) opens(ctx context.Context, hooks loop.Hooks, j *job) []hi
 		source = "startup"
 	}
 	v := hooks(ctx, hook.Occasion{Event: hook.SessionStart, About: source, Fields: map[string]any{"source": source}})
-	p.kernel.tellAll(p.id, v)
 	return p.adds(v)
 }
 
@@ -141,11 +133,11 @@ func (p *agentProcess) submits(ctx context.Context, hooks loop.Hooks, j *job) ([
 	if ctx.Err() != nil {
 		return nil, llm.Ended(ctx) // it was taken back
 	}
-	p.kernel.tellAll(p.id, v)
+	added := p.adds(v)
 	if err := Objection(hook.UserPromptSubmit, v); err != nil {
 		return v.Entries, err
 	}
-	return p.adds(v), nil
+	return added, nil
 }
 
 // starts tells hooks that a child begins its task.
@@ -155,12 +147,12 @@ func (p *agentProcess) starts(ctx context.Context, hooks loop.Hooks, j *job) []h
 	}
 	role := p.talk.Role()
 	v := hooks(ctx, hook.Occasion{Event: hook.SubagentStart, About: role, Fields: map[string]any{"agent_type": role}})
-	p.kernel.tellAll(p.id, v)
 	return p.adds(v)
 }
 
-// adds drafts what hooks say to the model, behind the entries that tell of them.
+// adds publishes what hooks say to people, and drafts what they say to the model, after their own entries.
 func (p *agentProcess) adds(v hook.Verdict) []history.Draft {
+	p.kernel.tellAll(p.id, v)
 	out := v.Entries
 	if v.Context != "" {
 		said := v.Context
@@ -189,18 +181,16 @@ func (k *Kernel) notifies(ctx context.Context, q permit.Question) {
 		Fields: map[string]any{"message": what, "notification_type": kind, "title": "ramet"}})
 }
 
-// brokeOff tells hooks of a turn that was interrupted.
-func (p *agentProcess) brokeOff(a agent.Agent, err error) {
-	if fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted) {
-		p.kernel.Happened(a, hook.Occasion{Event: hook.Interrupted, Fields: map[string]any{"reason": err.Error()}})
-	}
-}
-
 // forking returns the hook event of a fork.
 func forking(f registry.Fork) hook.Occasion {
 	children := make([]map[string]any, len(f.Children))
 	for i, c := range f.Children {
-		children[i] = map[string]any{"agent_id": string(c.ID), "name": c.Name, "prompt": promptOf(c)}
+		prompt := ""
+		if at := slices.IndexFunc(c.Entries, func(d history.Draft) bool { return d.Kind == history.User && len(d.Parts) > 0 }); at >= 0 {
+			parts := c.Entries[at].Parts
+			prompt = parts[len(parts)-1].Text
+		}
+		children[i] = map[string]any{"agent_id": string(c.ID), "name": c.Name, "prompt": prompt}
 	}
 	return hook.Occasion{Event: hook.Fork, Fields: map[string]any{"parent_id": string(f.Parent), "children": children}}
 }
@@ -210,15 +200,6 @@ func Forking(parent string, c registry.Child) hook.Occasion {
 	o := forking(registry.Fork{Children: []registry.Child{c}})
 	o.Fields["parent_id"] = parent
 	return o
-}
-
-func promptOf(c registry.Child) string {
-	for _, d := range c.Entries {
-		if d.Kind == history.User && len(d.Parts) > 0 {
-			return d.Parts[len(d.Parts)-1].Text
-		}
-	}
-	return ""
 }
 
 // Mailing returns the hook event of a message.

@@ -50,6 +50,11 @@ func (p *agentProcess) next() *job {
 		p.ahead = p.ahead[1:]
 		return j
 	}
+	return p.received()
+}
+
+// received returns a job that is in the inbox, or nil.
+func (p *agentProcess) received() *job {
 	select {
 	case j := <-p.inbox:
 		return j
@@ -117,7 +122,8 @@ func (p *agentProcess) do(j *job) {
 	}
 	p.cutOff = false
 	outcome, err := p.turn(ctx, j)
-	if j.endsCommands(ctx.Err() != nil) {
+	// The background commands of a task would have no owner, and stopping a turn stops what it started.
+	if j.task || j.prompt.Last != nil || ctx.Err() != nil {
 		p.kernel.abandon(p.id)
 	}
 	if err != nil && ctx.Err() != nil {

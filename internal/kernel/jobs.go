@@ -53,11 +53,13 @@ func (k *Kernel) settle(j *job) {
 		j.of.pending--
 		j.of = nil
 	}
-	if mourned {
-		j.owed = "" // until it is told
-		return
+	if !mourned && j.owed != "" {
+		delete(k.debts[j.owed], j.debtor)
+		if len(k.debts[j.owed]) == 0 {
+			delete(k.debts, j.owed)
+		}
 	}
-	k.paid(j)
+	j.owed = "" // of the mourned, until it is told
 }
 
 // counter counts what is under way. The zero counter counts nothing.
@@ -166,11 +168,7 @@ func (p *agentProcess) hear(ctx context.Context, a agent.Agent, turn *job) loop.
 	var drafts []history.Draft
 	var joined []*job
 	for len(p.ahead) == 0 {
-		var j *job
-		select {
-		case j = <-p.inbox:
-		default:
-		}
+		j := p.received()
 		if j == nil {
 			break
 		}
@@ -206,16 +204,11 @@ func (p *agentProcess) hear(ctx context.Context, a agent.Agent, turn *job) loop.
 func (p *agentProcess) part(o loop.Outcome, err error) {
 	o.Began = true
 	for _, j := range p.joined {
-		if j.ctx.Err() == nil || err == nil {
-			p.over(j, o, err)
-		} else {
-			p.over(j, o, stopped(j.ctx, err))
+		why := err
+		if j.ctx.Err() != nil && err != nil {
+			why = stopped(j.ctx, err)
 		}
+		p.over(j, o, why)
 	}
 	p.joined = nil
-}
-
-// hearing returns the port of a turn through which it hears the user.
-func (p *agentProcess) hearing(a agent.Agent, turn *job) func(context.Context) loop.Heard {
-	return func(ctx context.Context) loop.Heard { return p.hear(ctx, a, turn) }
 }

@@ -117,6 +117,20 @@ func (k *Kernel) trouble(ctx context.Context, what string, err error) {
 	}
 }
 
+// every calls do at an interval until the kernel stops.
+func (k *Kernel) every(interval time.Duration, do func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			do()
+		case <-k.ctx.Done():
+			return
+		}
+	}
+}
+
 // lookup finds what an agent works with; nil: it is idle.
 func (k *Kernel) lookup(a id.Agent) *agentProcess {
 	k.mu.Lock()

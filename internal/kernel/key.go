@@ -102,16 +102,6 @@ func (p *agentProcess) keyCame(ctx context.Context, a agent.Agent, j *job) ([]*j
 	}
 }
 
-// received returns a job that is in the inbox, or nil.
-func (p *agentProcess) received() *job {
-	select {
-	case j := <-p.inbox:
-		return j
-	default:
-		return nil
-	}
-}
-
 // resumes reports whether a job continues what is there, and says nothing new.
 func (j *job) resumes() bool {
 	return j.prompt.Text == "" && len(j.prompt.Files) == 0 && j.only == nil && !j.woken && !j.prompt.Fresh

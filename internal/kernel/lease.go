@@ -21,16 +21,13 @@ func (p *agentProcess) hold(ctx context.Context, born time.Time) (agent.Agent, e
 	if err := k.mended(ctx, p.id); err != nil {
 		return agent.Agent{}, err
 	}
+	a, began, err := agent.Agent{}, born, error(nil)
 	if !born.IsZero() && k.Now().Sub(born) < k.Lease/3 {
-		a, err := k.Store.Agent(ctx, p.id)
-		if err == nil && a.Status == agent.Running && a.Lease.Owner == k.Owner {
-			k.mu.Lock()
-			p.lease, p.leased, p.late = &a.Lease, born, false
-			k.mu.Unlock()
-			return a, nil
-		}
+		a, err = k.Store.Agent(ctx, p.id)
 	}
-	a, began, err := p.awaitLease(ctx)
+	if err != nil || a.Status != agent.Running || a.Lease.Owner != k.Owner {
+		a, began, err = p.awaitLease(ctx)
+	}
 	if err != nil {
 		return agent.Agent{}, err
 	}
@@ -182,8 +179,6 @@ func (k *Kernel) claim(a id.Agent) agent.Claim {
 	return agent.Passing()
 }
 
-// renew prolongs the leases while there are any, and looks after agents that dead
-// kernels held.
 // entitled does something that writes an agent's history for a user. The right to write is
 // looked up before it is used, and a turn of our own may begin or end in between; then what
 // was refused is done again with the right as it is now. Nothing was written before.
@@ -363,19 +358,12 @@ func (k *Kernel) guard() {
 	if k.Lease < shortLease {
 		return
 	}
-	tick := time.NewTicker(k.Pulse / 5)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			for _, a := range k.overdue(k.Now()) {
-				k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "the turn is stopped: " + errUnrenewed().Message})
-				k.work.Go(func() { k.end(k.ctx, a, errUnrenewed()) })
-			}
-		case <-k.ctx.Done():
-			return
+	k.every(k.Pulse/5, func() {
+		for _, a := range k.overdue(k.Now()) {
+			k.note(a, "the turn is stopped: "+errUnrenewed().Message)
+			k.work.Go(func() { k.end(k.ctx, a, errUnrenewed()) })
 		}
-	}
+	})
 }
 
 // overdue returns the agents that work under leases which could not be renewed in time. Slowness
@@ -431,11 +419,4 @@ func again(ctx context.Context, until time.Time) bool {
 	case <-time.After(200 * time.Millisecond):
 		return time.Now().Before(until)
 	}
-}
-
-// brokenOff returns the error of a turn that could not be written to its end. It is no failure of
-// the turn: what was received is in the history, and the process that has the agent next closes it.
-func brokenOff(a id.Agent, err error) error {
-	return fault.New(fault.Interrupted, "the turn of %s was interrupted: %w", a.Short(), err).
-		WithHint("what was done so far is in its history; continue when the store answers")
 }

@@ -10,7 +10,6 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/ledger"
 	"ramet/internal/model/llm"
-	"ramet/internal/turn/loop"
 )
 
 // enter records a task in the ledger before it starts.
@@ -18,7 +17,8 @@ func (p *agentProcess) enter(ctx context.Context, a agent.Agent, j *job) error {
 	if p.kernel.Book == nil || !j.task || j.entered {
 		return nil
 	}
-	start := ledger.Start{ID: string(a.ID), Type: "agent", Group: a.Label(), Description: p.purpose(),
+	asked, _ := p.talk.Newest(llm.User)
+	start := ledger.Start{ID: string(a.ID), Type: "agent", Group: a.Label(), Description: text.Line(asked.Words(), 200),
 		Owner: p.kernel.BookOwner, Minutes: p.kernel.TaskTime.Minutes()}
 	if up, err := p.kernel.Store.Agent(ctx, a.Parent); err == nil {
 		start.Plan = up.Label()
@@ -30,12 +30,6 @@ func (p *agentProcess) enter(ctx context.Context, a agent.Agent, j *job) error {
 	return err
 }
 
-// purpose is the first line of what the task was asked.
-func (p *agentProcess) purpose() string {
-	asked, _ := p.talk.Newest(llm.User)
-	return text.Line(asked.Words(), 200)
-}
-
 // close records how a task ended. What cannot be recorded is told of: the history
 // says it anyway.
 func (p *agentProcess) close(ctx context.Context, j *job, err error) {
@@ -44,22 +38,19 @@ func (p *agentProcess) close(ctx context.Context, j *job, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	name := string(p.id)
-	var failed error
+	how, why := ledger.Failed, string(fault.CodeOf(err))
 	switch {
 	case err == nil:
-		_, failed = p.kernel.Book.Finish(ctx, name, ledger.Completed, "")
+		how, why = ledger.Completed, ""
 	case fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted) || fault.Is(err, fault.Fenced):
-		_, failed = p.kernel.Book.Interrupt(ctx, name, err.Error())
+		how, why = ledger.Interrupted, err.Error()
 	case fault.Is(err, fault.TimedOut):
-		_, failed = p.kernel.Book.Finish(ctx, name, ledger.Timeout, err.Error())
+		how, why = ledger.Timeout, err.Error()
 	case errors.Is(err, errKilled()):
-		_, failed = p.kernel.Book.Finish(ctx, name, ledger.Failed, "killed")
-	default:
-		_, failed = p.kernel.Book.Finish(ctx, name, ledger.Failed, string(fault.CodeOf(err)))
+		why = "killed"
 	}
-	if failed != nil {
-		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "its end is not in the ledger: " + failed.Error()})
+	if _, err := p.kernel.Book.Move(ctx, string(p.id), how, why); err != nil {
+		p.kernel.note(p.id, "its end is not in the ledger: "+err.Error())
 	}
 }
 
@@ -69,7 +60,7 @@ func (k *Kernel) interrupted(ctx context.Context, a id.Agent) error {
 	if k.Book == nil {
 		return nil
 	}
-	_, err := k.Book.Interrupt(ctx, string(a), "the process that ran it ended")
+	_, err := k.Book.Move(ctx, string(a), ledger.Interrupted, "the process that ran it ended")
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.IllegalTransition) {
 		return nil
 	}

@@ -62,7 +62,9 @@ func (k *Kernel) Ring(ctx context.Context, r registry.Ring) {
 	default:
 		k.Events.Publish(loop.Event{Type: loop.Mailed, Agent: r.Agent})
 		k.wake(r.Agent)
-		k.attend(r.Agent)
+		if family, busy := k.busy(r.Agent); busy { // it looks for mail again when its turn is over
+			k.call(r.Agent, &job{ctx: k.ctx, woken: true, looks: true, family: family})
+		}
 	}
 }
 

@@ -77,16 +77,22 @@ func (p *agentProcess) append(ctx context.Context, claim agent.Claim, drafts ...
 	if err != nil {
 		return err
 	}
+	return p.addEntries(ctx, entries)
+}
+
+// addEntries publishes entries and takes them into the conversation.
+func (p *agentProcess) addEntries(ctx context.Context, entries []history.Entry) error {
 	for _, e := range entries {
 		p.kernel.Events.Publish(loop.Event{Type: loop.Recorded, Agent: p.id, Entry: &e})
 	}
-	fresh, err := p.talk.Add(ctx, entries...)
-	if err != nil {
+	if fresh, err := p.talk.Add(ctx, entries...); err != nil || fresh {
 		return err
 	}
-	if fresh {
-		return nil
-	}
+	return p.reread(ctx)
+}
+
+// reread makes the conversation anew, from the history.
+func (p *agentProcess) reread(ctx context.Context) error {
 	p.talk = nil
 	a, err := p.kernel.Store.Agent(ctx, p.id)
 	if err != nil {

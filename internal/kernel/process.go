@@ -132,19 +132,6 @@ type open struct{ id, tool string }
 // report selects what a report wants from a job in an inbox, which may be one that looks for other mail.
 type report struct{ came, task bool }
 
-func (r *report) merge(j *job) {
-	if j.reported {
-		*r = report{true, r.task || j.task}
-	}
-}
-
-func (r *report) give(j *job) {
-	if r.came {
-		j.reported, j.task = true, j.task || r.task
-	}
-	*r = report{}
-}
-
 // stack is the stack trace of a panicked turn, for readers of events.
 type stack []byte
 

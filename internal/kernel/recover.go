@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -12,21 +11,16 @@ import (
 	"ramet/internal/core/history"
 )
 
+// renew prolongs the leases while there are any, and looks after agents that dead
+// kernels held.
 func (k *Kernel) renew() {
-	tick := time.NewTicker(k.Pulse)
-	defer tick.Stop()
 	var spare tidier
-	for {
-		select {
-		case <-tick.C:
-			k.look(k.ctx)
-			if spare.due(k.turns.Load(), len(k.held()) > 0) {
-				debug.FreeOSMemory()
-			}
-		case <-k.ctx.Done():
-			return
+	k.every(k.Pulse, func() {
+		k.look(k.ctx)
+		if spare.due(k.turns.Load(), len(k.held()) > 0) {
+			debug.FreeOSMemory()
 		}
-	}
+	})
 }
 
 // look renews, and finds out what was lost meanwhile.

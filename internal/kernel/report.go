@@ -94,18 +94,6 @@ func (k *Kernel) owe(j *job, to, by id.Agent, wakes bool) {
 	j.owed, j.debtor = to, by
 }
 
-// paid forgets it; the caller has the mutex.
-func (k *Kernel) paid(j *job) {
-	if j.owed == "" {
-		return
-	}
-	delete(k.debts[j.owed], j.debtor)
-	if len(k.debts[j.owed]) == 0 {
-		delete(k.debts, j.owed)
-	}
-	j.owed = ""
-}
-
 // owing lists who still works for an agent.
 func (k *Kernel) owing(to id.Agent) []id.Agent {
 	k.mu.Lock()
@@ -288,7 +276,12 @@ func (p *agentProcess) ending(j *job, box tool.Box) func(context.Context) (strin
 		}
 		if open := p.kernel.open(ctx, p.id); len(open) > 0 && !toldWork {
 			toldWork, toldMail = true, true
-			return p.stillWork(ctx, open), nil
+			work := "still work"
+			if len(open) == 1 {
+				work = "still works"
+			}
+			return "Your turn is not over: " + p.kernel.listed(ctx, open) + " " + work + " for you, and no one would read the results. " +
+				`wait for them, or kill what is not needed; wait with then: "wake" lets you end your turn now, and the reports wake you.`, nil
 		}
 		if toldMail {
 			return "", nil
@@ -301,15 +294,6 @@ func (p *agentProcess) ending(j *job, box tool.Box) func(context.Context) (strin
 		return fmt.Sprintf("Your turn is not over: %s unread, from %s. Read with read_mail, or end your turn if you do not need them.",
 			text.Count(len(unread), "mail message"), p.kernel.listed(ctx, senders(unread))), nil
 	}
-}
-
-func (p *agentProcess) stillWork(ctx context.Context, open []id.Agent) string {
-	work := "still work"
-	if len(open) == 1 {
-		work = "still works"
-	}
-	return "Your turn is not over: " + p.kernel.listed(ctx, open) + " " + work + " for you, and no one would read the results. " +
-		`wait for them, or kill what is not needed; wait with then: "wake" lets you end your turn now, and the reports wake you.`
 }
 
 // unreadNotice begins a turn while mail waits.

@@ -42,19 +42,25 @@ func (d *doing) take(e loop.Event) {
 
 // States returns the states of the active agents of this kernel.
 func (k *Kernel) States() map[id.Agent]state.State {
-	return k.beside(k.doings())
-}
-
-func (k *Kernel) doings() map[id.Agent]state.State {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	out := map[id.Agent]state.State{}
+	k.mu.Lock()
 	for a := range k.keeps {
 		out[a] = state.State{Word: state.Idle}
 	}
 	for a, p := range k.live {
 		if s := p.seen(); s.Word != "" {
 			out[a] = s
+		}
+	}
+	k.mu.Unlock()
+	if k.Runners == nil {
+		return out
+	}
+	for _, a := range k.Runners() {
+		if line := k.commands(a); line != "" {
+			now := out[a]
+			now.Commands = line
+			out[a] = now
 		}
 	}
 	return out
@@ -236,34 +242,10 @@ func (k *Kernel) abandon(agents ...id.Agent) {
 	}
 }
 
-// endsCommands reports whether the agent's background commands end with this turn: those of a task would have no owner,
-// and stopping a turn stops what it started.
-func (j *job) endsCommands(stopped bool) bool { return j.task || j.prompt.Last != nil || stopped }
-
 // commands returns the background commands of an agent on one line.
-func (k *Kernel) commands(a id.Agent) string {
-	if k.Background == nil {
-		return ""
-	}
-	return strings.Join(k.Background(a), "; ")
-}
+func (k *Kernel) commands(a id.Agent) string { return strings.Join(optional(k.Background, a), "; ") }
 
 // CommandsChanged publishes that the background commands of an agent changed.
 func (k *Kernel) CommandsChanged(a id.Agent) {
 	k.Events.Publish(loop.Event{Type: loop.Became, Agent: a}) // its readers look themselves
-}
-
-// beside adds the commands in the background to what agents do.
-func (k *Kernel) beside(all map[id.Agent]state.State) map[id.Agent]state.State {
-	if k.Runners == nil {
-		return all
-	}
-	for _, a := range k.Runners() {
-		if line := k.commands(a); line != "" {
-			now := all[a]
-			now.Commands = line
-			all[a] = now
-		}
-	}
-	return all
 }

@@ -46,19 +46,6 @@ var errInterrupted = sync.OnceValue(func() *fault.Error { return fault.New(fault
 // lastWords limits the time in which a stopped turn closes its history.
 const lastWords = 5 * time.Second
 
-// linger returns a context for writing that outlives ctx by a little.
-func linger(ctx context.Context) (context.Context, context.CancelFunc) {
-	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-out.Done():
-		case <-time.After(lastWords):
-			cancel()
-		}
-	})
-	return out, func() { stop(); cancel() }
-}
-
 // revokedFor is the time for which a cancelled prompt is remembered: far longer than one is on its way.
 const revokedFor = time.Minute
 
@@ -102,30 +89,22 @@ func nothing() {}
 // Withdraw takes prompts back, should they still wait or come later, and returns the tickets of those that waited.
 func (k *Kernel) Withdraw(tickets ...string) (taken []string) {
 	for _, ticket := range tickets {
-		if k.withdraw(ticket) {
+		if ticket == "" {
+			continue
+		}
+		k.mu.Lock()
+		w := k.tickets.waiting[ticket]
+		delete(k.tickets.waiting, ticket)
+		if w == nil { // it is refused when it comes
+			k.revoke(ticket)
+		}
+		k.mu.Unlock()
+		if w != nil {
+			w.of.over(w.job, loop.Outcome{}, errWithdrawn())
 			taken = append(taken, ticket)
 		}
 	}
 	return taken
-}
-
-// withdraw ends a job that waits; one that is not known yet is refused when it comes.
-func (k *Kernel) withdraw(ticket string) bool {
-	if ticket == "" {
-		return false
-	}
-	k.mu.Lock()
-	w := k.tickets.waiting[ticket]
-	delete(k.tickets.waiting, ticket)
-	if w == nil {
-		k.revoke(ticket)
-	}
-	k.mu.Unlock()
-	if w == nil {
-		return false
-	}
-	w.of.over(w.job, loop.Outcome{}, errWithdrawn())
-	return true
 }
 
 // revoke remembers a ticket; the caller has the mutex. One whose turn began is not there any

@@ -17,6 +17,7 @@ import (
 	"ramet/internal/core/state"
 	acts "ramet/internal/kernel/process"
 	"ramet/internal/model/llm"
+	"ramet/internal/turn/hook"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/tool"
 )
@@ -81,11 +82,14 @@ func (p *agentProcess) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	outcome.Began = true
 	if unreachable(err) {
 		p.talk, p.cutOff = nil, true // what the history has of it is not known here
-		err = brokenOff(p.id, err)
+		err = fault.New(fault.Interrupted, "the turn of %s was interrupted: %w", p.id.Short(), err).
+			WithHint("what was done so far is in its history; continue when the store answers")
 	}
 	p.takeBack(ctx, a, claim, j, err)
 	p.close(ctx, j, err)
-	p.brokeOff(a, err)
+	if fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted) {
+		k.Happened(a, hook.Occasion{Event: hook.Interrupted, Fields: map[string]any{"reason": err.Error()}})
+	}
 	p.report(ctx, a, j, outcome, err)
 	if last := j.prompt.Last; last != nil {
 		retiring := p.retire(ctx, last(err))
@@ -142,37 +146,24 @@ func (p *agentProcess) prepare(ctx context.Context, a agent.Agent, claim agent.C
 	k.note(p.id, note)
 	limits := k.Limits
 	limits.Attended = j.family.attended
-	var files loop.Files
-	if k.Files != nil {
-		files = k.Files(a)
-	}
-	var joins loop.Join
-	if k.Joins != nil {
-		joins = k.Joins(a)
-	}
 	var schema *jsonschema.Schema
 	if len(j.prompt.Schema) > 0 {
 		if schema, err = jsonschema.Parse(j.prompt.Schema); err != nil {
 			return loop.Turn{}, err
 		}
 	}
-	return loop.Turn{
-		Files: files, Joins: joins, Hooks: k.hooksOf(a), Task: j.task,
-		Others: k.alternatives(m), Schema: schema, Search: k.Search || j.prompt.Search,
-		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
-		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.reserver, p.id, p.notes}, Limits: limits,
-		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
-		Heard: p.hearing(a, j), Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
-	}, nil
-}
-
-// alternatives are the models that take over.
-func (k *Kernel) alternatives(m Model) []loop.Alternative {
-	var out []loop.Alternative
+	var others []loop.Alternative
 	for _, o := range m.Others {
-		out = append(out, loop.Alternative{Ref: o.Ref, Model: o.Info, Provider: o.Provider, Learnt: k.windows.of(o.Ref)})
+		others = append(others, loop.Alternative{Ref: o.Ref, Model: o.Info, Provider: o.Provider, Learnt: k.windows.of(o.Ref)})
 	}
-	return out
+	return loop.Turn{
+		Files: optional(k.Files, a), Joins: optional(k.Joins, a), Hooks: k.hooksOf(a), Task: j.task,
+		Others: others, Schema: schema, Search: k.Search || j.prompt.Search,
+		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
+		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k, p.id}, Limits: limits,
+		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
+		Heard: func(ctx context.Context) loop.Heard { return p.hear(ctx, a, j) }, Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
+	}, nil
 }
 
 // zero is agent 0, which is the same for as long as there is a workspace.
@@ -289,7 +280,7 @@ func (p *agentProcess) begin(ctx context.Context, a agent.Agent, claim agent.Cla
 		return llm.Ended(ctx)
 	}
 	// Whoever stops it from here on finds that it was said.
-	writing, cancel := linger(ctx)
+	writing, cancel := loop.ExtendContext(ctx)
 	defer cancel()
 	return p.append(writing, claim, drafts...)
 }
@@ -318,7 +309,6 @@ func (p *agentProcess) run(ctx context.Context, a agent.Agent, claim agent.Claim
 			return outcome, err
 		}
 		what := text.Line(fmt.Sprint(broken), 400)
-		p.talk = nil
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		err = p.pickUp(writing, claim, "the turn broke: "+what)
 		cancel()
@@ -334,11 +324,7 @@ func (p *agentProcess) run(ctx context.Context, a agent.Agent, claim agent.Claim
 
 // pickUp reads the history anew, as after a crash, and closes what is open in it.
 func (p *agentProcess) pickUp(ctx context.Context, claim agent.Claim, why string) error {
-	a, err := p.kernel.Store.Agent(ctx, p.id)
-	if err != nil {
-		return err
-	}
-	if err := p.recall(ctx, a); err != nil {
+	if err := p.reread(ctx); err != nil {
 		return err
 	}
 	drafts, err := p.mend(ctx)
@@ -385,7 +371,7 @@ func (p *agentProcess) takeBack(ctx context.Context, was agent.Agent, claim agen
 		}
 		had = m.Ref
 	}
-	writing, cancel := linger(ctx)
+	writing, cancel := loop.ExtendContext(ctx)
 	defer cancel()
 	if err := p.append(writing, claim, registry.ModelEntry(had.Vendor, had.Name)); err != nil && !lost(err) {
 		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the agent keeps a model that there is not: " + err.Error()})
@@ -436,12 +422,8 @@ func (p *agentProcess) prepareForeign(a agent.Agent, claim agent.Claim, j *job, 
 	k.note(p.id, note)
 	limits := k.Limits
 	limits.Attended = j.family.attended
-	out := loop.Turn{Agent: p.id, Ref: m.Ref, Model: m.Info, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.reserver, p.id, p.notes},
-		Limits: limits, Acting: p.acting, Clean: k.Clean, Emit: p.emit}
-	if k.Files != nil {
-		out.Files = k.Files(a)
-	}
-	return out, nil
+	return loop.Turn{Agent: p.id, Ref: m.Ref, Model: m.Info, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k, p.id},
+		Limits: limits, Acting: p.acting, Clean: k.Clean, Emit: p.emit, Files: optional(k.Files, a)}, nil
 }
 
 // Foreign is another program that drives agents (package driver).

@@ -93,7 +93,9 @@ func (k *Kernel) call(a id.Agent, j *job) {
 	k.mu.Lock()
 	waits := p.called
 	p.called, p.awaited = true, p.awaited || !j.looks
-	p.asked.merge(j)
+	if j.reported {
+		p.asked = report{true, p.asked.task || j.task}
+	}
 	k.mu.Unlock()
 	if waits {
 		return
@@ -109,13 +111,6 @@ func (k *Kernel) call(a id.Agent, j *job) {
 			k.mu.Unlock()
 		}
 	})
-}
-
-// attend looks for mail of an agent again when the turn is over that runs here.
-func (k *Kernel) attend(a id.Agent) {
-	if family, busy := k.busy(a); busy {
-		k.call(a, &job{ctx: k.ctx, woken: true, looks: true, family: family})
-	}
 }
 
 // heard forgets of the job that looks for mail that it finds some, if everything was read: then
@@ -161,7 +156,9 @@ func (p *agentProcess) callers(ctx context.Context, j *job) ([]mail.Letter, erro
 	if err != nil {
 		return nil, err
 	}
-	told := p.kernel.announcedTo(p.id)
+	p.kernel.mu.Lock()
+	told := p.kernel.announced[p.id]
+	p.kernel.mu.Unlock()
 	var out []mail.Letter
 	fresh := false
 	for _, l := range unread {
@@ -182,27 +179,15 @@ func (p *agentProcess) callers(ctx context.Context, j *job) ([]mail.Letter, erro
 	return out, nil
 }
 
-// announcedTo is the newest letter for which a turn of its receiver was begun here; 0: none was.
-func (k *Kernel) announcedTo(a id.Agent) int64 {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.announced[a]
-}
-
-func (k *Kernel) announce(to id.Agent, letters []mail.Letter) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, l := range letters {
-		k.announced[to] = max(k.announced[to], l.Number)
-	}
-}
-
 // woken reports whether a woken job begins a turn.
 func (p *agentProcess) woken(j *job) bool {
 	k := p.kernel
 	k.mu.Lock()
 	p.called, p.awaited = false, false
-	p.asked.give(j)
+	if p.asked.came {
+		j.reported, j.task = true, j.task || p.asked.task
+	}
+	p.asked = report{}
 	k.mu.Unlock()
 	letters, err := p.callers(k.ctx, j)
 	switch {
@@ -223,8 +208,13 @@ func (p *agentProcess) woken(j *job) bool {
 // and read thereby; of others it is said that they wait.
 func (p *agentProcess) announce(ctx context.Context, claim agent.Claim, letters []mail.Letter) (err error) {
 	defer func() {
-		if err == nil { // else nobody was told: it may wake again
-			p.kernel.announce(p.id, letters)
+		if err != nil {
+			return // nobody was told: it may wake again
+		}
+		p.kernel.mu.Lock()
+		defer p.kernel.mu.Unlock()
+		for _, l := range letters {
+			p.kernel.announced[p.id] = max(p.kernel.announced[p.id], l.Number)
 		}
 	}()
 	var senders []id.Agent
@@ -234,7 +224,10 @@ func (p *agentProcess) announce(ctx context.Context, claim agent.Claim, letters 
 			continue
 		}
 		_, _, err := p.kernel.Store.Read(ctx, registry.Read{Owner: p.id, Number: l.Number, Claim: claim,
-			Entries: func(l mail.Letter) []history.Draft { return []history.Draft{loop.Notice(quoted(l))} }})
+			Entries: func(l mail.Letter) []history.Draft {
+				return []history.Draft{loop.Notice(fmt.Sprintf("Mail from the user, %s. It is the user's word, as if they had said it here:\n\n%s",
+					l.CreatedAt.UTC().Format("2006-01-02T15:04:05Z07:00"), l.Body))}
+			}})
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
@@ -243,12 +236,6 @@ func (p *agentProcess) announce(ctx context.Context, claim agent.Claim, letters 
 		return err
 	}
 	return p.append(ctx, claim, loop.Notice(p.waiting(ctx, senders)))
-}
-
-// quoted is a letter of the user in the notice that begins a turn.
-func quoted(l mail.Letter) string {
-	return fmt.Sprintf("Mail from the user, %s. It is the user's word, as if they had said it here:\n\n%s",
-		l.CreatedAt.UTC().Format("2006-01-02T15:04:05Z07:00"), l.Body)
 }
 
 // waiting tells of letters that wait, and of whom they are.
@@ -300,17 +287,5 @@ func (p *agentProcess) absorb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		p.kernel.Events.Publish(loop.Event{Type: loop.Recorded, Agent: p.id, Entry: &e})
-	}
-	fresh, err := p.talk.Add(ctx, entries...)
-	if err == nil && !fresh {
-		p.talk = nil
-		a, aerr := p.kernel.Store.Agent(ctx, p.id)
-		if aerr != nil {
-			return aerr
-		}
-		err = p.recall(ctx, a)
-	}
-	return err
+	return p.addEntries(ctx, entries)
 }

@@ -23,7 +23,7 @@ func TestAFullDiskLosesNothingAndGoesOn(t *testing.T) {
 		before := readLedger(t, f, FileName)
 		_, err := f.Spawn(t.Context(), Start{ID: "b", Description: strings.Repeat("x", 20_000)})
 		refusedFile(t, err, fault.StorageFull)
-		_, err = f.Finish(t.Context(), "a", Completed, "")
+		_, err = f.Move(t.Context(), "a", Completed, "")
 		refusedFile(t, err, fault.StorageFull)
 		if got := readLedger(t, f, FileName); got != before {
 			t.Errorf("%s", got)
@@ -55,7 +55,7 @@ func TestAFolderThatCannotBeWrittenCanBeRead(t *testing.T) {
 		points(t, f, "nobody")
 		_, err = f.Spawn(t.Context(), Start{ID: "c"})
 		refusedFile(t, err, fault.StorageReadOnly)
-		_, err = f.Finish(t.Context(), "a", Completed, "")
+		_, err = f.Move(t.Context(), "a", Completed, "")
 		refusedFile(t, err, fault.StorageReadOnly)
 		_, err = f.Recover(t.Context())
 		refusedFile(t, err, fault.StorageReadOnly)

@@ -275,19 +275,6 @@ func (f *Folder) Spawn(ctx context.Context, st Start) (e Entry, err error) {
 	return e, err
 }
 
-// Finish records how a sub-agent ended.
-func (f *Folder) Finish(ctx context.Context, id string, how Status, reason string) (Entry, error) {
-	if !how.Finished() {
-		return Entry{}, fault.New(fault.Usage, "%s is not an end", how).WithHint("use completed, failed or timeout")
-	}
-	return f.Move(ctx, id, how, reason)
-}
-
-// Interrupt records that a sub-agent stopped in the middle.
-func (f *Folder) Interrupt(ctx context.Context, id, reason string) (Entry, error) {
-	return f.Move(ctx, id, Interrupted, reason)
-}
-
 // Move takes a sub-agent to another status, with extra fields for its entry.
 func (f *Folder) Move(ctx context.Context, id string, to Status, reason string, extra ...Member) (e Entry, err error) {
 	if err := f.checkFolder(id); err != nil {
@@ -436,11 +423,10 @@ type Book interface {
 	// Spawn registers a sub-agent before it starts; it must not start if this fails.
 	// CONFLICT: the id is live.
 	Spawn(ctx context.Context, st Start) (Entry, error)
-	// Finish records how it ended: Completed, Failed or Timeout. The same end twice changes nothing. NOT_FOUND; ILLEGAL_TRANSITION if it has ended otherwise, or is
-	// interrupted and the end is not Failed.
-	Finish(ctx context.Context, id string, how Status, reason string) (Entry, error)
-	// Interrupt records that it stopped in the middle and can be resumed.
-	Interrupt(ctx context.Context, id string, reason string) (Entry, error)
+	// Move records how it ended (Completed, Failed or Timeout), or that it stopped in the middle and can be resumed
+	// (Interrupted), with extra fields for its entry. The same status twice changes nothing. NOT_FOUND; ILLEGAL_TRANSITION
+	// if it has ended otherwise, or is interrupted and the end is not Failed.
+	Move(ctx context.Context, id string, to Status, reason string, extra ...Member) (Entry, error)
 	// Resume registers a sub-agent that continues another, which must be interrupted, or spawned with a dead owner or
 	// past its time.
 	Resume(ctx context.Context, old string, st Start) (Entry, error)

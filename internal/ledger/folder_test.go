@@ -95,13 +95,13 @@ func TestThePointerFollowsTheAgents_RemovedOnlyByTheOneItNames(t *testing.T) {
 	f, ctx := place(t), t.Context()
 	begin(t, f, "a", "b")
 	points(t, f, "b")
-	testkit.Must(f.Finish(ctx, "a", Completed, ""))(t)
+	testkit.Must(f.Move(ctx, "a", Completed, ""))(t)
 	points(t, f, "b") // the source would delete it here
-	testkit.Must(f.Interrupt(ctx, "b", "Ctrl-C"))(t)
+	testkit.Must(f.Move(ctx, "b", Interrupted, "Ctrl-C"))(t)
 	points(t, f, "b") // kept, to find out what to resume
 	testkit.Must(f.Resume(ctx, "b", Start{ID: "c"}))(t)
 	points(t, f, "c")
-	testkit.Must(f.Finish(ctx, "c", Timeout, ""))(t)
+	testkit.Must(f.Move(ctx, "c", Timeout, ""))(t)
 	points(t, f, "(not there)")
 	drawsFile(t, f, "a:completed b:resumed c:timeout")
 	if got := namesFile(t, f); got != FileName {
@@ -115,7 +115,7 @@ func TestMissingFile_ReadsAsEmptyAndIsMadeFromTheTemplate(t *testing.T) {
 	if _, err := os.Stat(f.dir); err == nil {
 		t.Fatal("reading made a folder")
 	}
-	_, err := f.Finish(t.Context(), "a", Completed, "")
+	_, err := f.Move(t.Context(), "a", Completed, "")
 	refusedFile(t, err, fault.NotFound)
 	if _, err := os.Stat(f.dir); err == nil {
 		t.Fatal("a refusal made a folder")
@@ -181,7 +181,7 @@ func TestParseError_ElseFromNothingAndTheUpdateGoesOn(t *testing.T) {
 	begin(t, f, "a")
 	drawsFile(t, f, "a:spawned")
 	put(t, f, FileName, "<html>")
-	_, err := f.Finish(t.Context(), "a", Completed, "")
+	_, err := f.Move(t.Context(), "a", Completed, "")
 	refusedFile(t, err, fault.NotFound)
 	drawsFile(t, f, "")
 	if n := strings.Count(namesFile(t, f), "corrupt"); n != 2 {
@@ -193,7 +193,7 @@ func TestAPointerToNothingIsRepaired(t *testing.T) {
 	for name, pointer := range map[string]string{"unknown": "nobody", "empty": "", "spaces": " \n", "huge": strings.Repeat("x", 1<<20)} {
 		f := place(t)
 		begin(t, f, "a", "b")
-		testkit.Must(f.Finish(t.Context(), "b", Failed, ""))(t)
+		testkit.Must(f.Move(t.Context(), "b", Failed, ""))(t)
 		put(t, f, PointerName, pointer)
 		v := testkit.Must(f.Read(t.Context()))(t)
 		if e, ok := v.Active(v.Named); !ok || e.ID != "a" {
@@ -223,7 +223,7 @@ func TestANewerMajorVersionIsReadNotWritten(t *testing.T) {
 	put(t, f, FileName, newer)
 	put(t, f, PointerName, "nobody")
 	drawsFile(t, f, "a:spawned")
-	_, err := f.Finish(t.Context(), "a", Completed, "")
+	_, err := f.Move(t.Context(), "a", Completed, "")
 	refusedFile(t, err, fault.StorageNewer)
 	_, err = f.Spawn(t.Context(), Start{ID: "b"})
 	refusedFile(t, err, fault.StorageNewer)
@@ -241,9 +241,9 @@ func TestARefusedChangeWritesNothing(t *testing.T) {
 	before, _ := os.Stat(f.path())
 	for _, try := range []func() error{
 		func() error { _, err := f.Spawn(t.Context(), Start{ID: "a"}); return err },
-		func() error { _, err := f.Finish(t.Context(), "x", Failed, ""); return err },
+		func() error { _, err := f.Move(t.Context(), "x", Failed, ""); return err },
 		func() error { _, err := f.Resume(t.Context(), "a", Start{ID: "b"}); return err },
-		func() error { _, err := f.Finish(t.Context(), "a", Resumed, ""); return err },
+		func() error { _, err := f.Move(t.Context(), "a", Resumed, ""); return err },
 	} {
 		if try() == nil {
 			t.Error("it was not refused")
@@ -258,9 +258,9 @@ func TestARefusedChangeWritesNothing(t *testing.T) {
 func TestAnUpdateThatIsNoneWritesNothing(t *testing.T) {
 	f := place(t)
 	begin(t, f, "a")
-	testkit.Must(f.Interrupt(t.Context(), "a", ""))(t)
+	testkit.Must(f.Move(t.Context(), "a", Interrupted, ""))(t)
 	before, _ := os.Stat(f.path())
-	testkit.Must(f.Interrupt(t.Context(), "a", "again"))(t)
+	testkit.Must(f.Move(t.Context(), "a", Interrupted, "again"))(t)
 	if after, _ := os.Stat(f.path()); !os.SameFile(before, after) {
 		t.Error("the file was replaced")
 	}
@@ -272,16 +272,16 @@ func TestABusyLockIsWaitedForThenLocked(t *testing.T) {
 	held, err := durable.TryLock(f.path() + ".lock")
 	testkit.OK(t, err)
 	f.wait = time.Millisecond
-	_, err = f.Finish(t.Context(), "a", Completed, "")
+	_, err = f.Move(t.Context(), "a", Completed, "")
 	refusedFile(t, err, fault.Locked)
 	drawsFile(t, f, "a:spawned") // reading needs no lock
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f.wait = time.Minute
-	_, err = f.Finish(ctx, "a", Completed, "")
+	_, err = f.Move(ctx, "a", Completed, "")
 	refusedFile(t, err, fault.Cancelled)
 	testkit.OK(t, held.Unlock())
-	testkit.Must(f.Finish(t.Context(), "a", Completed, ""))(t)
+	testkit.Must(f.Move(t.Context(), "a", Completed, ""))(t)
 }
 
 func TestManyGoroutinesOfOneProcess(t *testing.T) {
@@ -334,7 +334,7 @@ func TestTheClockMayGoBackwards(t *testing.T) {
 	begin(t, f, "a")
 	f.now = func() time.Time { return fileNoon.Add(-time.Hour) }
 	begin(t, f, "b")
-	testkit.Must(f.Finish(t.Context(), "a", Completed, ""))(t)
+	testkit.Must(f.Move(t.Context(), "a", Completed, ""))(t)
 	var doc struct {
 		Entries []struct {
 			Timestamp           time.Time  `json:"timestamp"`

@@ -55,7 +55,7 @@ func write(dir, name, from string) error {
 			return err
 		}
 		fmt.Println("spawned", id)
-		if _, err := f.Finish(context.Background(), id, Completed, ""); err != nil {
+		if _, err := f.Move(context.Background(), id, Completed, ""); err != nil {
 			return err
 		}
 		fmt.Println("completed", id)

@@ -286,56 +286,38 @@ func (c *WorkerPool) endAttempt(ctx context.Context, s *agentAttempt, err error)
 	if err == nil {
 		err = failed
 	}
-	if err != nil {
-		c.recordFailure(ctx, s, err)
+	if !s.entered {
 		return failed
 	}
-	book := c.book(s.item)
-	if book == nil || !s.entered {
-		return nil
+	if err != nil {
+		c.recordEnd(ctx, s, err)
+		return failed
 	}
 	// The end of what went well is not waited for.
 	c.ends.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
-		if _, err := book.Finish(ctx, string(s.agent), ledger.Completed, ""); err != nil {
-			c.noteMissingEnd(s, err)
-		}
+		c.recordEnd(ctx, s, nil)
 	})
 	return nil
 }
 
-// recordFailure records in the ledger how an item failed.
-func (c *WorkerPool) recordFailure(ctx context.Context, s *agentAttempt, err error) {
-	if closing := c.recordEnd(ctx, s, err); closing != nil {
-		c.noteMissingEnd(s, closing)
+// recordEnd records in the ledger how an item ended; nil: well.
+func (c *WorkerPool) recordEnd(ctx context.Context, s *agentAttempt, err error) {
+	how, why := ledger.Completed, ""
+	if err != nil {
+		switch code := fault.CodeOf(err); code {
+		case fault.TimedOut:
+			how, why = ledger.Timeout, text.Line(err.Error(), 200)
+		case fault.Cancelled, fault.Interrupted, fault.Fenced:
+			how, why = ledger.Interrupted, text.Line(err.Error(), 200)
+		default:
+			how, why = ledger.Failed, string(code)
+		}
 	}
-}
-
-func (c *WorkerPool) noteMissingEnd(s *agentAttempt, why error) {
-	c.note(s, "its end is not in the ledger: "+why.Error())
-}
-
-func (c *WorkerPool) recordEnd(ctx context.Context, s *agentAttempt, err error) error {
-	book := c.book(s.item)
-	if book == nil || !s.entered {
-		return nil
+	if _, err := c.book(s.item).Move(ctx, string(s.agent), how, why); err != nil {
+		c.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: s.agent, Text: "its end is not in the ledger: " + err.Error()})
 	}
-	var failed error
-	switch code := fault.CodeOf(err); {
-	case code == fault.TimedOut:
-		_, failed = book.Finish(ctx, string(s.agent), ledger.Timeout, text.Line(err.Error(), 200))
-	case code == fault.Cancelled || code == fault.Interrupted || code == fault.Fenced:
-		_, failed = book.Interrupt(ctx, string(s.agent), text.Line(err.Error(), 200))
-	default:
-		_, failed = book.Finish(ctx, string(s.agent), ledger.Failed, string(code))
-	}
-	return failed
-}
-
-// note publishes something that does not stop the item.
-func (c *WorkerPool) note(s *agentAttempt, words string) {
-	c.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: s.agent, Text: words})
 }
 
 // killPoll is the interval between checks for a kill of a command's agent, here or elsewhere.

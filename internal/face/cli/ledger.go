@@ -254,9 +254,9 @@ func (h hooked) broke(ctx context.Context) error {
 		return nil
 	}
 	if h.in.IsInterrupt {
-		_, err = h.Interrupt(ctx, running[0].ID, "stopped by the user")
+		_, err = h.Move(ctx, running[0].ID, ledger.Interrupted, "stopped by the user")
 	} else {
-		_, err = h.Finish(ctx, running[0].ID, ledger.Failed, text.Line(h.in.Error, 1000))
+		_, err = h.Move(ctx, running[0].ID, ledger.Failed, text.Line(h.in.Error, 1000))
 	}
 	return err
 }
@@ -265,7 +265,7 @@ func (h hooked) broke(ctx context.Context) error {
 func (h hooked) interruptAll(ctx context.Context, why string) error {
 	running, err := h.running(ctx)
 	for _, e := range running {
-		if _, err := h.Interrupt(ctx, e.ID, why); err != nil {
+		if _, err := h.Move(ctx, e.ID, ledger.Interrupted, why); err != nil {
 			return fmt.Errorf("interrupt %s: %w", e.ID, err)
 		}
 	}

@@ -233,7 +233,7 @@ func (w Agents) Resume(ctx context.Context, old agent.Agent) (agent.Agent, error
 	born, err := w.fork(ctx, old.ID, registry.Child{ID: child}, "")
 	if err != nil {
 		// It was never born; the ledger must not wait for it.
-		if _, lerr := w.ws.Book.Finish(context.WithoutCancel(ctx), string(child), ledger.Failed, "it could not be forked"); lerr != nil {
+		if _, lerr := w.ws.Book.Move(context.WithoutCancel(ctx), string(child), ledger.Failed, "it could not be forked"); lerr != nil {
 			return agent.Agent{}, lerr
 		}
 		return agent.Agent{}, err

@@ -64,5 +64,5 @@ func (l *book) update(b *testing.B, n int) {
 		must[ledger.Entry](b)(l.Spawn(b.Context(), ledger.Start{ID: l.id, Type: "backend-specialist", Plan: "02", Group: "API Endpoints", Minutes: 30, Owner: ledger.SelfOwner()}))
 		return
 	}
-	must[ledger.Entry](b)(l.Finish(b.Context(), l.id, ledger.Completed, ""))
+	must[ledger.Entry](b)(l.Move(b.Context(), l.id, ledger.Completed, ""))
 }
