@@ -132,19 +132,43 @@ func (r *Reducer) checkReopening(to State) error {
 		WithHint("allowed from FAILED: %s, or %s to do everything again", r.s.Failure.reopensAt(), Created)
 }
 
-var reducers = map[Type]func(*Reducer, Event) error{
-	RunCreated: func(r *Reducer, e Event) error {
-		p, err := readPayload[Creation](e)
-		if err == nil && p.RunID != e.RunID {
-			err = refuseEvent(e, "its payload names run %s", p.RunID)
-		}
-		return err
-	},
-	RunForked: func(r *Reducer, e Event) error {
-		p, err := readPayload[Fork](e)
-		switch {
-		case err != nil:
+// on returns a reducer that decodes the payload of its events.
+func on[P any](reduce func(r *Reducer, e Event, p P) error) func(*Reducer, Event) error {
+	return func(r *Reducer, e Event) error {
+		p, err := readPayload[P](e)
+		if err != nil {
 			return err
+		}
+		return reduce(r, e, p)
+	}
+}
+
+// onItem returns a reducer for a work item that must have one of some statuses.
+func onItem(reduce func(w *Item, p itemPayload, at *string), from ...Status) func(*Reducer, Event) error {
+	return on(func(r *Reducer, e Event, p itemPayload) error {
+		i, known := r.items[p.WorkItemID]
+		if !known {
+			return refuseEvent(e, "no work item %s was queued", p.WorkItemID)
+		}
+		w := &r.s.WorkItems[i]
+		if !slices.Contains(from, w.Status) {
+			return fault.New(fault.InvalidStateTransition, "event %s (%s): work item %s is %s", e.ID, e.Type, w.WorkItemID, w.Status).
+				WithHint("it must be %s", joinWords(from))
+		}
+		reduce(w, p, eventTime(e))
+		return nil
+	})
+}
+
+var reducers = map[Type]func(*Reducer, Event) error{
+	RunCreated: on(func(_ *Reducer, e Event, p Creation) error {
+		if p.RunID != e.RunID {
+			return refuseEvent(e, "its payload names run %s", p.RunID)
+		}
+		return nil
+	}),
+	RunForked: on(func(r *Reducer, e Event, p Fork) error {
+		switch {
 		case e.RunID == r.s.RunID:
 			return refuseEvent(e, "a run does not fork from itself")
 		case p.ParentRunID != r.s.RunID || p.EventCount != r.s.EventCount || p.EventHash != r.s.LastEventHash:
@@ -153,12 +177,8 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		}
 		r.s.RunID = e.RunID
 		return nil
-	},
-	RunStateChanged: func(r *Reducer, e Event) error {
-		p, err := readPayload[Step](e)
-		if err != nil {
-			return err
-		}
+	}),
+	RunStateChanged: on(func(r *Reducer, e Event, p Step) error {
 		if p.Old != r.s.RunState {
 			return fault.New(fault.InvalidStateTransition, "event %s leaves %s, but the run is %s", e.ID, p.Old, r.s.RunState).
 				WithHint("allowed from %s: %s", r.s.RunState, joinWords(r.s.RunState.Next(p.Reason)))
@@ -181,21 +201,15 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		}
 		r.s.RunState = p.New
 		return nil
-	},
-	RunFailed: func(r *Reducer, e Event) error {
-		p, err := readPayload[ItemError](e)
-		if err == nil {
-			r.fail(p.Code, p.Message, e.TS)
-		}
-		return err
-	},
-	RunCancelled: func(r *Reducer, e Event) error {
-		p, err := readPayload[Why](e)
-		if err == nil {
-			r.fail(string(Cancelled), p.Reason, e.TS)
-		}
-		return err
-	},
+	}),
+	RunFailed: on(func(r *Reducer, e Event, p ItemError) error {
+		r.fail(p.Code, p.Message, e.TS)
+		return nil
+	}),
+	RunCancelled: on(func(r *Reducer, e Event, p Why) error {
+		r.fail(string(Cancelled), p.Reason, e.TS)
+		return nil
+	}),
 	RunCompleted: func(r *Reducer, e Event) error {
 		if r.s.RunState != PROpened && r.s.RunState != Done {
 			return fault.New(fault.InvalidStateTransition, "event %s completes a run that is %s", e.ID, r.s.RunState).
@@ -210,11 +224,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		}
 		return nil
 	},
-	ResumeRewind: func(r *Reducer, e Event) error {
-		p, err := readPayload[Rewind](e)
-		if err != nil {
-			return err
-		}
+	ResumeRewind: on(func(r *Reducer, e Event, p Rewind) error {
 		to, ok := p.From.RewindTo()
 		forced := p.To == Created && p.From != Created
 		if p.From != r.s.RunState || !forced && (!ok || to != p.To) {
@@ -222,12 +232,8 @@ var reducers = map[Type]func(*Reducer, Event) error{
 				WithHint("DRAFTING goes back to PLAN_READY; LINKING, VALIDATING and FIXING to DRAFT_READY; a forced resume to CREATED")
 		}
 		return nil
-	},
-	ArtifactWritten: func(r *Reducer, e Event) error {
-		a, err := readPayload[Artifact](e)
-		if err != nil {
-			return err
-		}
+	}),
+	ArtifactWritten: on(func(r *Reducer, e Event, a Artifact) error {
 		a.TS = e.TS
 		i := sort.Search(len(r.s.Artifacts), func(i int) bool { return r.s.Artifacts[i].Name >= a.Name })
 		if i < len(r.s.Artifacts) && r.s.Artifacts[i].Name == a.Name {
@@ -236,26 +242,43 @@ var reducers = map[Type]func(*Reducer, Event) error{
 			r.s.Artifacts = slices.Insert(r.s.Artifacts, i, a)
 		}
 		return nil
-	},
-	WorkItemQueued:      (*Reducer).queued,
-	WorkItemStarted:     (*Reducer).started,
-	WorkItemFinished:    (*Reducer).finished,
-	WorkItemFailed:      (*Reducer).failed,
-	WorkItemInvalidated: (*Reducer).invalidated,
-	GateRunStarted: func(r *Reducer, e Event) error {
-		p, err := readPayload[GateStart](e)
-		if err == nil {
-			g := r.gate(p.Gate)
-			g.StartedAt, g.FinishedAt, g.OK, g.Issues = eventTime(e), nil, nil, []string{}
-			g.Runs++
+	}),
+	WorkItemQueued: on(func(r *Reducer, e Event, w Item) error {
+		if want := ItemID(r.s.RunID, w.Worker, w.Attempt, w.ScopeKey); w.WorkItemID != want {
+			return refuseEvent(e, "work_item_id is %q, by its fields it is %q", w.WorkItemID, want)
 		}
-		return err
-	},
-	GateRunFinished: func(r *Reducer, e Event) error {
-		p, err := readPayload[GateEnd](e)
-		if err != nil {
-			return err
+		if _, twice := r.items[w.WorkItemID]; twice {
+			return refuseEvent(e, "work item %s was queued before", w.WorkItemID)
 		}
+		if strings.Contains(w.Worker, ":") {
+			return refuseEvent(e, "a worker's name must not contain a colon")
+		}
+		w.Status = Pending
+		r.items[w.WorkItemID] = len(r.s.WorkItems)
+		r.s.WorkItems = append(r.s.WorkItems, w)
+		return nil
+	}),
+	WorkItemStarted: onItem(func(w *Item, _ itemPayload, at *string) { w.Status, w.StartedAt = InProgress, at }, Pending),
+	WorkItemFinished: onItem(func(w *Item, p itemPayload, at *string) {
+		w.Status, w.FinishedAt, w.Outputs = Completed, at, p.Outputs
+	}, InProgress),
+	WorkItemFailed: onItem(func(w *Item, p itemPayload, at *string) {
+		w.Status, w.FinishedAt, w.Error, w.Retryable = ItemFailed, at, p.Error, p.Retryable
+	}, Pending, InProgress),
+	WorkItemInvalidated: onItem(func(w *Item, p itemPayload, _ *string) {
+		w.Status, w.Error, w.Retryable = ItemFailed, &ItemError{Code: Invalidated, Message: p.Reason}, new(true)
+	}, Completed, ItemFailed, ItemSkipped),
+	GateRunStarted: on(func(r *Reducer, e Event, p GateStart) error {
+		i, known := r.findGate(p.Gate)
+		if !known {
+			r.s.Gates = slices.Insert(r.s.Gates, i, Gate{Name: p.Gate})
+		}
+		g := &r.s.Gates[i]
+		g.StartedAt, g.FinishedAt, g.OK, g.Issues = eventTime(e), nil, nil, []string{}
+		g.Runs++
+		return nil
+	}),
+	GateRunFinished: on(func(r *Reducer, e Event, p GateEnd) error {
 		i, known := r.findGate(p.Gate)
 		if !known || r.s.Gates[i].FinishedAt != nil {
 			return refuseEvent(e, "gate %q is not running", p.Gate)
@@ -263,14 +286,34 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		g := &r.s.Gates[i]
 		g.FinishedAt, g.OK, g.Issues = eventTime(e), &p.OK, p.Issues
 		return nil
-	},
-	IssueOpened:   (*Reducer).issueOpened,
-	IssueResolved: (*Reducer).issueResolved,
-	SectionStateChanged: func(r *Reducer, e Event) error {
-		p, err := readPayload[SectionStep](e)
-		if err != nil {
-			return err
+	}),
+	IssueOpened: on(func(r *Reducer, e Event, p Opening) error {
+		o := p.Issue
+		issue := Issue{ErrorCode: o.ErrorCode, Files: o.Files, Gate: o.Gate, IssueID: o.IssueID, Location: canonicalLocation(o.Location),
+			Message: o.Message, OpenedAt: e.TS, Severity: o.Severity, Status: o.Status, SuggestedFix: o.SuggestedFix}
+		if issue.Status == IssueDone {
+			return refuseEvent(e, "issue %s is opened as RESOLVED", issue.IssueID)
 		}
+		if i, known := r.open[issue.IssueID]; known {
+			if r.s.Issues[i].Status != IssueDone {
+				return refuseEvent(e, "issue %s is open already", issue.IssueID)
+			}
+			r.s.Issues[i] = issue // it came back
+			return nil
+		}
+		r.open[issue.IssueID] = len(r.s.Issues)
+		r.s.Issues = append(r.s.Issues, issue)
+		return nil
+	}),
+	IssueResolved: on(func(r *Reducer, e Event, p Resolution) error {
+		i, known := r.open[p.IssueID]
+		if !known || r.s.Issues[i].Status == IssueDone {
+			return refuseEvent(e, "issue %s is not open", p.IssueID)
+		}
+		r.s.Issues[i].Status, r.s.Issues[i].ResolvedAt = IssueDone, eventTime(e)
+		return nil
+	}),
+	SectionStateChanged: on(func(r *Reducer, e Event, p SectionStep) error {
 		now, ok := r.s.SectionStates[p.Section]
 		if !ok {
 			now = NotStarted
@@ -278,20 +321,18 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		if p.Old != now {
 			return fault.New(fault.InvalidStateTransition, "section %.60q is %s, not %s", p.Section, now, p.Old)
 		}
-		if err := checkSectionStep(p.Section, p.Old, p.New); err != nil {
-			return err
+		if !slices.Contains(sectionNext[p.Old], p.New) {
+			return fault.New(fault.InvalidStateTransition, "section %.60q does not go from %s to %s", p.Section, p.Old, p.New).
+				WithHint("allowed from %s: %s", p.Old, joinWords(sectionNext[p.Old]))
 		}
 		r.s.SectionStates[p.Section] = p.New
 		return nil
-	},
-	PullRequestOpened: func(r *Reducer, e Event) error {
-		p, err := readPayload[PR](e)
+	}),
+	PullRequestOpened: on(func(r *Reducer, e Event, p PR) error {
 		p.OpenedAt = e.TS
-		if err == nil {
-			r.s.PR = &p
-		}
-		return err
-	},
+		r.s.PR = &p
+		return nil
+	}),
 }
 
 func (r *Reducer) findGate(name string) (int, bool) {
@@ -299,38 +340,9 @@ func (r *Reducer) findGate(name string) (int, bool) {
 	return i, i < len(r.s.Gates) && r.s.Gates[i].Name == name
 }
 
-// gate finds or makes the entry of a gate, in order of names.
-func (r *Reducer) gate(name string) *Gate {
-	i, known := r.findGate(name)
-	if !known {
-		r.s.Gates = slices.Insert(r.s.Gates, i, Gate{Name: name, Issues: []string{}})
-	}
-	return &r.s.Gates[i]
-}
-
 // ItemID returns the id of a work item: {run_id}:{worker}:{attempt}:{scope}.
 func ItemID(runID, worker string, attempt int64, scope string) string {
 	return fmt.Sprintf("%s:%s:%d:%s", runID, worker, attempt, scope)
-}
-
-func (r *Reducer) queued(e Event) error {
-	w, err := readPayload[Item](e)
-	if err != nil {
-		return err
-	}
-	if want := ItemID(r.s.RunID, w.Worker, w.Attempt, w.ScopeKey); w.WorkItemID != want {
-		return refuseEvent(e, "work_item_id is %q, by its fields it is %q", w.WorkItemID, want)
-	}
-	if _, twice := r.items[w.WorkItemID]; twice {
-		return refuseEvent(e, "work item %s was queued before", w.WorkItemID)
-	}
-	if strings.Contains(w.Worker, ":") {
-		return refuseEvent(e, "a worker's name must not contain a colon")
-	}
-	w.Status = Pending
-	r.items[w.WorkItemID] = len(r.s.WorkItems)
-	r.s.WorkItems = append(r.s.WorkItems, w)
-	return nil
 }
 
 type itemPayload struct {
@@ -341,95 +353,5 @@ type itemPayload struct {
 	Reason     string     `json:"reason"`
 }
 
-// item finds the work item of an event and demands one of some statuses.
-func (r *Reducer) item(e Event, from ...Status) (*Item, itemPayload, error) {
-	p, err := readPayload[itemPayload](e)
-	if err != nil {
-		return nil, p, err
-	}
-	i, known := r.items[p.WorkItemID]
-	if !known {
-		return nil, p, refuseEvent(e, "no work item %s was queued", p.WorkItemID)
-	}
-	w := &r.s.WorkItems[i]
-	if !slices.Contains(from, w.Status) {
-		return nil, p, fault.New(fault.InvalidStateTransition, "event %s (%s): work item %s is %s", e.ID, e.Type, w.WorkItemID, w.Status).
-			WithHint("it must be %s", joinWords(from))
-	}
-	return w, p, nil
-}
-
-func (r *Reducer) started(e Event) error {
-	w, _, err := r.item(e, Pending)
-	if err == nil {
-		w.Status, w.StartedAt = InProgress, eventTime(e)
-	}
-	return err
-}
-
-func (r *Reducer) finished(e Event) error {
-	w, p, err := r.item(e, InProgress)
-	if err == nil {
-		w.Status, w.FinishedAt, w.Outputs = Completed, eventTime(e), p.Outputs
-	}
-	return err
-}
-
-func (r *Reducer) failed(e Event) error {
-	w, p, err := r.item(e, Pending, InProgress)
-	if err == nil {
-		w.Status, w.FinishedAt, w.Error, w.Retryable = ItemFailed, eventTime(e), p.Error, p.Retryable
-	}
-	return err
-}
-
 // Invalidated is the code of an item that was completed and is to be done again.
 const Invalidated = "INVALIDATED"
-
-func (r *Reducer) invalidated(e Event) error {
-	w, p, err := r.item(e, Completed, ItemFailed, ItemSkipped)
-	if err == nil {
-		retry := true
-		w.Status, w.Error, w.Retryable = ItemFailed, &ItemError{Code: Invalidated, Message: p.Reason}, &retry
-	}
-	return err
-}
-
-func (o NewIssue) issue(ts string) Issue {
-	return Issue{ErrorCode: o.ErrorCode, Files: o.Files, Gate: o.Gate, IssueID: o.IssueID, Location: canonicalLocation(o.Location),
-		Message: o.Message, OpenedAt: ts, Severity: o.Severity, Status: o.Status, SuggestedFix: o.SuggestedFix}
-}
-
-func (r *Reducer) issueOpened(e Event) error {
-	p, err := readPayload[Opening](e)
-	if err != nil {
-		return err
-	}
-	issue := p.Issue.issue(e.TS)
-	if issue.Status == IssueDone {
-		return refuseEvent(e, "issue %s is opened as RESOLVED", issue.IssueID)
-	}
-	if i, known := r.open[issue.IssueID]; known {
-		if r.s.Issues[i].Status != IssueDone {
-			return refuseEvent(e, "issue %s is open already", issue.IssueID)
-		}
-		r.s.Issues[i] = issue // it came back
-		return nil
-	}
-	r.open[issue.IssueID] = len(r.s.Issues)
-	r.s.Issues = append(r.s.Issues, issue)
-	return nil
-}
-
-func (r *Reducer) issueResolved(e Event) error {
-	p, err := readPayload[Resolution](e)
-	if err != nil {
-		return err
-	}
-	i, known := r.open[p.IssueID]
-	if !known || r.s.Issues[i].Status == IssueDone {
-		return refuseEvent(e, "issue %s is not open", p.IssueID)
-	}
-	r.s.Issues[i].Status, r.s.Issues[i].ResolvedAt = IssueDone, eventTime(e)
-	return nil
-}

@@ -105,12 +105,8 @@ type FileRef struct {
 
 // UnmarshalJSON also reads a bare path.
 func (f *FileRef) UnmarshalJSON(b []byte) error {
-	if b[0] == '"' {
-		*f = FileRef{}
-		return json.Unmarshal(b, &f.Path)
-	}
 	type plain FileRef
-	return json.Unmarshal(b, (*plain)(f))
+	return decodeEither(b, (*plain)(f), &f.Path)
 }
 
 // Started is the payload of WORK_ITEM_STARTED.
@@ -409,15 +405,10 @@ func CheckPayload(t Type, payload []byte) error {
 	if err := s.Check(payload); err != nil {
 		return invalidPayload(t, "%v", err)
 	}
-	if t == LLMCallFinished {
-		return checkTokens(payload)
+	if t != LLMCallFinished {
+		return nil
 	}
-	return nil
-}
-
-// checkTokens checks the one rule that no schema can express.
-func checkTokens(payload []byte) error {
-	var p CallEnd
+	var p CallEnd // with the one rule that no schema can express
 	if err := fast.Unmarshal(payload, &p); err != nil {
 		return invalidPayload(LLMCallFinished, "%v", err)
 	}
@@ -445,7 +436,7 @@ func CheckType(t Type) error {
 // CheckSpans refuses what cannot be a span's id; the parent may be empty.
 func CheckSpans(span, parent string) error {
 	for _, id := range []string{span, cmp.Or(parent, span)} {
-		if len(id) != 16 || strings.Trim(id, "0123456789abcdef") != "" {
+		if !isHex(id, 16) {
 			return fault.New(fault.InvalidEvent, "%.40q is not the id of a span", id).WithHint("use 16 hex digits in lower case")
 		}
 	}

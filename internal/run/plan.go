@@ -175,7 +175,11 @@ func (p *Plan) decide(s Snapshot, w Item, disk Disk, wishes Wishes, again bool) 
 		p.Discard = append(p.Discard, Discarded{w.WorkItemID})
 		p.again(s, w, "interrupted; whether it happened is looked up first")
 	case w.Status == InProgress && w.External() && !again:
-		p.Unknown = append(p.Unknown, Unknown{w.WorkItemID, unknownWhy(w)})
+		why := "its outcome is unknown and cannot be looked up; --redo does it again"
+		if w.IdempotencyKey != nil {
+			why = fmt.Sprintf("its outcome is unknown; look up the key %s, or name it with --redo", *w.IdempotencyKey)
+		}
+		p.Unknown = append(p.Unknown, Unknown{w.WorkItemID, why})
 	case w.Status == InProgress:
 		p.Discard = append(p.Discard, Discarded{w.WorkItemID})
 		p.again(s, w, "interrupted")
@@ -189,13 +193,6 @@ func (p *Plan) decide(s Snapshot, w Item, disk Disk, wishes Wishes, again bool) 
 }
 
 const askedFor = "asked for"
-
-func unknownWhy(w Item) string {
-	if w.IdempotencyKey != nil {
-		return fmt.Sprintf("its outcome is unknown; look up the key %s, or name it with --redo", *w.IdempotencyKey)
-	}
-	return "its outcome is unknown and cannot be looked up; --redo does it again"
-}
 
 func (p *Plan) again(s Snapshot, w Item, why string) {
 	n := w.Attempt + 1

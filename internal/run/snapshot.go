@@ -88,12 +88,17 @@ type File struct {
 
 // UnmarshalJSON also reads a bare path.
 func (f *File) UnmarshalJSON(b []byte) error {
-	if b[0] == '"' {
-		*f = File{}
-		return json.Unmarshal(b, &f.Path)
-	}
 	type plain File
-	return json.Unmarshal(b, (*plain)(f))
+	return decodeEither(b, (*plain)(f), &f.Path)
+}
+
+// decodeEither reads an object into all, which is emptied, or a bare string into text, one of its members.
+func decodeEither[T any](b []byte, all *T, text *string) error {
+	if b[0] == '"' {
+		*all = *new(T)
+		return json.Unmarshal(b, text)
+	}
+	return json.Unmarshal(b, all)
 }
 
 // ItemError is the reason why a work item failed. In events it may also be a bare string.
@@ -279,12 +284,8 @@ func States() []State {
 // Terminal reports whether the run is over.
 func (s State) Terminal() bool { return s == Done || s == Failed || s == Cancelled }
 
-// Transitional reports whether work is going on in this state, so that a resume
-// has to step back from it.
-func (s State) Transitional() bool { _, ok := rewinds[s]; return ok }
-
-// Stable reports whether a resume can continue from this state as it is.
-func (s State) Stable() bool { return !s.Terminal() && !s.Transitional() }
+// Stable reports whether a resume can continue from this state as it is: no work is going on in it.
+func (s State) Stable() bool { return !s.Terminal() && rewinds[s] == "" }
 
 // RewindTo returns the stable state that a resume steps back to.
 func (s State) RewindTo() (State, bool) { to, ok := rewinds[s]; return to, ok }
@@ -373,14 +374,6 @@ func SectionPath(from, to SectionState) []SectionState {
 	}
 	slices.Reverse(path)
 	return path
-}
-
-func checkSectionStep(section string, from, to SectionState) error {
-	if slices.Contains(sectionNext[from], to) {
-		return nil
-	}
-	return fault.New(fault.InvalidStateTransition, "section %.60q does not go from %s to %s", section, from, to).
-		WithHint("allowed from %s: %s", from, joinWords(sectionNext[from]))
 }
 
 func joinWords[S ~string](list []S) string { return strings.Join(asStrings(list), ", ") }

@@ -92,7 +92,7 @@ func TestEveryEdgeOfARunIsLegalOrRefused(t *testing.T) {
 func TestEveryStateIsStableOrTransitionalOrTerminal(t *testing.T) {
 	for states, is := range map[string]func(run.State) bool{
 		"CREATED CLONED_INPUTS INGESTED FACTS_READY PLAN_READY DRAFT_READY READY_FOR_PR PR_OPENED": run.State.Stable,
-		"DRAFTING LINKING VALIDATING FIXING": run.State.Transitional,
+		"DRAFTING LINKING VALIDATING FIXING": func(s run.State) bool { return !s.Stable() && !s.Terminal() },
 		"DONE FAILED CANCELLED":              run.State.Terminal,
 	} {
 		for _, s := range run.States() {

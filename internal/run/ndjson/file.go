@@ -81,12 +81,9 @@ func (l *file) Last(ctx context.Context) (run.Entry, bool, error) {
 			return run.Entry{Event: e, Offset: at, Raw: line}, true, nil
 		}
 	}
-	return l.lastOfAll(ctx)
-}
-
-// lastOfAll reads the whole log: the last line is damaged, and its number is to be
-// told, or it is a torn tail with a hole in it.
-func (l *file) lastOfAll(ctx context.Context) (last run.Entry, ok bool, err error) {
+	// The last line is damaged, and its number is to be told, or it is a torn tail with a hole in it.
+	var last run.Entry
+	ok = false
 	for e, err := range l.Events(ctx, 0) {
 		if err != nil {
 			return run.Entry{}, false, err

@@ -38,14 +38,12 @@ func newWriter(ctx context.Context, l *file) (*Writer, error) {
 	}
 	w := &Writer{file: l, end: end, repair: repair}
 	w.Appender = run.NewAppender(l.path, p.Chain, p.Last, w.write)
-	l.size = w.durable // readers of a writer see no more than it acknowledged
+	l.size = func() (int64, error) { // readers of a writer see no more than it acknowledged
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.end, nil
+	}
 	return w, nil
-}
-
-func (w *Writer) durable() (int64, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.end, nil
 }
 
 // Repaired returns the repair of a torn tail when the log was opened.

@@ -183,8 +183,13 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 				WithHint("cancel it first (`ramet run cancel %s`), or remove it all the same with --force", runID)
 		}
 	}
-	if child, err := s.continues(ctx, runID); err != nil || child != "" {
-		return errors.Join(err, continuedConflict(runID, child))
+	child, err := s.continues(ctx, runID)
+	if err == nil && child != "" {
+		err = fault.New(fault.Conflict, "run %s continues run %s and shares its events", child, runID).
+			WithHint("remove that one first; nothing was removed")
+	}
+	if err != nil {
+		return err
 	}
 	kind, err := s.kind(runID, "")
 	if err == nil && kind.Remote() {
@@ -208,14 +213,6 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 		return err
 	}
 	return durable.Failure("remove", gone, step.RemoveAll(gone))
-}
-
-func continuedConflict(runID, child string) error {
-	if child == "" {
-		return nil
-	}
-	return fault.New(fault.Conflict, "run %s continues run %s and shares its events", child, runID).
-		WithHint("remove that one first; nothing was removed")
 }
 
 // continues returns a run that continues another, or "".
@@ -326,8 +323,8 @@ func (x *Session) Remove(ctx context.Context, paths []string, reason string) err
 	}
 	defer files.Close()
 	for _, name := range paths {
-		if err := files.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return durable.Failure("remove", filepath.Join(files.dir, name), err)
+		if err := files.Remove(name); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -19,10 +19,7 @@ import (
 // event names, and the same holds for the runs that it continues. Else it is UNTRUSTED,
 // with the reason: its folder may have come from anywhere.
 func (r *Reader) Own(ctx context.Context) error {
-	if why, err := r.foreign(ctx); err != nil || why != "" {
-		return errors.Join(err, untrustedRun(r.RunID, why))
-	}
-	for up := r.parent; up != nil; up = up.parent {
+	for up := r; up != nil; up = up.parent {
 		if why, err := up.foreign(ctx); err != nil || why != "" {
 			return errors.Join(err, untrustedRun(up.RunID, why))
 		}
@@ -144,15 +141,4 @@ func (x *Session) Adopt(ctx context.Context, consent string) error {
 	}
 	x.ours = true
 	return x.Settle()
-}
-
-// vouches reports whether the log may be signed: the run is new, or was signed by us before. Appending to a log that
-// was found in a folder is not enough.
-func (x *Session) vouches() bool {
-	if x.ours {
-		return true
-	}
-	notes, err := x.Checkpoints()
-	x.ours = err == nil && len(notes) > 0
-	return x.ours
 }

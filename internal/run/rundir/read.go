@@ -62,22 +62,17 @@ func (r *Reader) findParent(ctx context.Context, depth int) error {
 		if depth == maxForks {
 			return fault.New(fault.EventChainBroken, "run %s has more than %d ancestors", r.RunID, maxForks)
 		}
-		r.parent, err = r.store.open(ctx, r.fork.ParentRunID, r.parentKind(), depth+1)
+		kind := Kind("") // the one that the folder of that run names
+		if r.Kind.Remote() && !r.store.Has(r.fork.ParentRunID) {
+			kind = r.Kind // it has none, as on a host that took the run over: the same server
+		}
+		r.parent, err = r.store.open(ctx, r.fork.ParentRunID, kind, depth+1)
 		if err != nil {
 			return fault.New(fault.CodeOf(err), "run %s continues run %s: %w", r.RunID, r.fork.ParentRunID, err)
 		}
 		return nil
 	}
 	return nil
-}
-
-// parentKind returns the kind of log of the run that this one continues: the one its folder names; without a folder, as
-// on a host that took the run over, the same server.
-func (r *Reader) parentKind() Kind {
-	if r.Kind.Remote() && !r.store.Has(r.fork.ParentRunID) {
-		return r.Kind
-	}
-	return ""
 }
 
 // Close gives back the logs.

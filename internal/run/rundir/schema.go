@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -43,37 +44,26 @@ func SchemaNames() []string {
 	return names
 }
 
-func findSchema(name string) (published, error) {
-	for _, p := range all() {
-		if p.name == name {
-			return p, nil
-		}
-	}
-	return published{}, fault.New(fault.NotFound, "no schema %.60q", name).
-		WithHint("%s", text.NearestHint(name, SchemaNames(), "there are "+strings.Join(SchemaNames(), ", ")))
-}
-
-// id is the $id of a schema. The number grows when documents that were good are
-// not good any more.
-func (p published) id() string { return "urn:ramet:schema:" + p.name + ":1" }
-
 // MakeSchema is the text of a schema: two spaces, sorted keys, a line feed at the end.
 func MakeSchema(name string) ([]byte, error) {
-	p, err := findSchema(name)
-	if err != nil {
-		return nil, err
+	at := slices.Index(SchemaNames(), name)
+	if at < 0 {
+		return nil, fault.New(fault.NotFound, "no schema %.60q", name).
+			WithHint("%s", text.NearestHint(name, SchemaNames(), "there are "+strings.Join(SchemaNames(), ", ")))
 	}
+	p := all()[at]
 	doc := p.body()
 	doc["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	doc["$id"], doc["title"], doc["description"] = p.id(), p.title, p.description
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
+	// The number of the $id grows when documents that were good are not good any more.
+	doc["$id"], doc["title"], doc["description"] = "urn:ramet:schema:"+p.name+":1", p.title, p.description
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(doc); err != nil {
 		return nil, fmt.Errorf("encode schema %s: %w", name, err)
 	}
-	return text.Bytes(), nil
+	return out.Bytes(), nil
 }
 
 // eventSchema returns the form of all events, and for each type the form of its payload.

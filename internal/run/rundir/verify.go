@@ -110,7 +110,7 @@ func (r *Reader) VerifyAll(ctx context.Context, elsewhere ...run.Checkpoint) (Pr
 func (r *Reader) VerifyLog(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
 	w := newFileAudit(r.RunID)
 	p, err := r.verify(ctx, w, elsewhere)
-	p.Unchecked = w.all()
+	p.Unchecked = len(w.sums) + w.inherited
 	return p, err
 }
 
@@ -145,7 +145,11 @@ func (r *Reader) verify(ctx context.Context, w *fileAudit, elsewhere []run.Check
 			}
 		}
 		if hasSnapshot && p.Events == stored.EventCount {
-			if err := sameSnapshot(reducer, raw, r.RunID); err != nil {
+			want, err := reducer.Snapshot().Encode()
+			if err == nil && string(want) != string(raw) {
+				err = differentSnapshot(r.RunID, p.Events)
+			}
+			if err != nil {
 				return p, err
 			}
 			p.Snapshot = "ok"
@@ -160,36 +164,19 @@ func (r *Reader) verify(ctx context.Context, w *fileAudit, elsewhere []run.Check
 	}
 	p.Elsewhere = len(elsewhere) > 0
 	w.items = reducer.Snapshot().WorkItems
-	return p, r.tail(ctx, &p)
-}
-
-// tail reports a torn end of the log.
-func (r *Reader) tail(ctx context.Context, p *Proof) error {
-	log, can := r.log.(run.Torn)
-	if !can {
-		return nil
+	if log, can := r.log.(run.Torn); can {
+		tail, torn, err := log.Torn(ctx)
+		if torn {
+			p.Torn = &tail
+		}
+		return p, err
 	}
-	tail, torn, err := log.Torn(ctx)
-	if torn {
-		p.Torn = &tail
-	}
-	return err
+	return p, nil
 }
 
 func cutShort(runID string, have, signed int64) error {
 	return fault.New(fault.EventChainBroken, "run %s has %d lines, a checkpoint was signed over %d", runID, have, signed).
 		WithHint("the log was cut; restore it from a copy")
-}
-
-func sameSnapshot(reducer *run.Reducer, raw []byte, runID string) error {
-	want, err := reducer.Snapshot().Encode()
-	if err != nil {
-		return err
-	}
-	if string(want) == string(raw) {
-		return nil
-	}
-	return differentSnapshot(runID, reducer.Count())
 }
 
 func differentSnapshot(runID string, events int64) error {
@@ -200,11 +187,10 @@ func differentSnapshot(runID string, events int64) error {
 // LastCheckpoint reads the newest checkpoint of a file, which may be a copy of a
 // run's checkpoints or a single note.
 func LastCheckpoint(data []byte, verifier string) (run.Checkpoint, error) {
-	notes := splitNotes(string(data))
-	if len(notes) == 0 {
-		return OpenCheckpoint(data, verifier)
+	if notes := splitNotes(string(data)); len(notes) > 0 {
+		data = []byte(notes[len(notes)-1])
 	}
-	return OpenCheckpoint([]byte(notes[len(notes)-1]), verifier)
+	return OpenCheckpoint(data, verifier)
 }
 
 // fileAudit gathers which files a log vouches for, and compares them with the disk.
@@ -276,8 +262,6 @@ func (w *fileAudit) replaced(item string, outputs []run.File) {
 	}
 	w.made[of] = outputs
 }
-
-func (w *fileAudit) all() int { return len(w.sums) + w.inherited }
 
 // mostNamed limits the changed files that are named.
 const mostNamed = 10

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -27,7 +28,7 @@ type Session struct {
 	tree    *signedTree // of the lines of this run's own log
 	guard   *run.AppendGuard
 	trace   string
-	ours    bool  // see vouches
+	ours    bool  // see sign
 	differs error // the log is not the one that the stored snapshot was made of
 }
 
@@ -176,13 +177,7 @@ func (x *Session) draft(q run.Request) (run.Draft, error) {
 	if err != nil {
 		return run.Draft{}, fault.New(fault.InvalidEvent, "payload of %s: %w", q.Type, err).WithHint("give a JSON object")
 	}
-	if err := run.CheckType(q.Type); err != nil {
-		return run.Draft{}, err
-	}
-	if err := run.CheckPayload(q.Type, payload); err != nil {
-		return run.Draft{}, err
-	}
-	if err := run.CheckPaths(q.Type, payload); err != nil {
+	if err := cmp.Or(run.CheckType(q.Type), run.CheckPayload(q.Type, payload), run.CheckPaths(q.Type, payload)); err != nil {
 		return run.Draft{}, err
 	}
 	id, err := uuid.NewV7()
@@ -210,8 +205,14 @@ func (x *Session) Settle() error {
 	return x.sign()
 }
 
+// sign adds a checkpoint, if the run is new or was signed by us before: appending to a log that was found in a folder
+// is not enough.
 func (x *Session) sign() error {
-	if !x.vouches() {
+	if !x.ours {
+		notes, err := x.Checkpoints()
+		x.ours = err == nil && len(notes) > 0
+	}
+	if !x.ours {
 		return nil
 	}
 	key, err := x.store.Key()
@@ -222,15 +223,12 @@ func (x *Session) sign() error {
 	if err != nil {
 		return err
 	}
-	return appendFile(x.file(checkpointFile), append(note, '\n'))
-}
-
-func appendFile(path string, data []byte) error {
+	path := x.file(checkpointFile)
 	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = f.Write(append(note, '\n'))
 	return durable.Failure("write", path, errors.Join(err, f.Sync(), f.Close()))
 }
 

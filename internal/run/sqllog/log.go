@@ -196,7 +196,11 @@ func openFile(ctx context.Context, path string) (*Writer, error) {
 		return nil, err
 	}
 	db := database.OpenSQLite(path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)", 5)
-	w := &Writer{rows: fileRows(path, db), unsure: unsureFile}
+	w := &Writer{rows: fileRows(path, db), unsure: func(err error) bool {
+		// SQLite may not know what it wrote, as after a failed sync or read. What it could not write it rolls back.
+		f, known := fault.Of(database.SQLiteFault("", err))
+		return !known || f.Code != fault.StorageFull && f.Code != fault.Conflict && f.Code != fault.Locked
+	}}
 	err := fileOf(path).Migrate(ctx, db, nil)
 	if err == nil {
 		w.conn, err = db.Conn(ctx)
@@ -208,13 +212,6 @@ func openFile(ctx context.Context, path string) (*Writer, error) {
 		return nil, errors.Join(err, w.conn.Close(), db.Close())
 	}
 	return w, nil
-}
-
-// unsureFile reports whether SQLite may not know what it wrote, as after a failed sync or read. What it could not
-// write it rolls back.
-func unsureFile(err error) bool {
-	f, known := fault.Of(database.SQLiteFault("", err))
-	return !known || f.Code != fault.StorageFull && f.Code != fault.Conflict && f.Code != fault.Locked
 }
 
 // checkOurs refuses a stranger's file, and one in which there is no log yet: NOT_FOUND.

@@ -145,6 +145,11 @@ func lockKey(schema, runID string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
+// heldLocks are the sessions that have an advisory lock, as a part of a query.
+const heldLocks = ` FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN pg_database d ON d.oid = l.database
+	WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database() AND l.objsubid = 1
+	AND l.classid::bigint = ($1::bigint >> 32) & 4294967295 AND l.objid::bigint = $1::bigint & 4294967295`
+
 // lock locks the run for this session; LOCKED names the holder.
 func (w *Writer) lock(ctx context.Context, schema string) error {
 	key := lockKey(schema, w.run)
@@ -155,9 +160,7 @@ func (w *Writer) lock(ctx context.Context, schema string) error {
 	holder := "another process"
 	var name, since string
 	err := w.conn.QueryRowContext(ctx, `SELECT a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-		FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN pg_database d ON d.oid = l.database
-		WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database() AND l.objsubid = 1
-		AND l.classid::bigint = ($1::bigint >> 32) & 4294967295 AND l.objid::bigint = $1::bigint & 4294967295 LIMIT 1`, key).Scan(&name, &since)
+`+heldLocks+` LIMIT 1`, key).Scan(&name, &since)
 	if err == nil && name != "" {
 		// Quoted, because anybody can choose it.
 		holder = fmt.Sprintf("%q, connected since %s", name, since)
@@ -211,11 +214,12 @@ func EvictWriter(ctx context.Context, address, runID string) (err error) {
 	key := lockKey(pg.Schema, runID)
 	ended := map[int]bool{}
 	for until := time.Now().Add(evictTime); ; {
-		pid, held, err := l.holder(ctx, key)
+		var pid int // of the server's process whose session has the lock; 0: none
+		err := l.db.QueryRowContext(ctx, `SELECT coalesce(min(pid), 0)`+heldLocks, key).Scan(&pid)
 		switch {
 		case err != nil:
 			return database.ServerFault(l.place, "nothing was changed", err)
-		case !held:
+		case pid == 0:
 			return nil
 		case len(ended) > 0 && !ended[pid], time.Now().After(until):
 			return fault.New(fault.Locked, "%s: it is written by another process again", l.place)
@@ -232,12 +236,4 @@ func EvictWriter(ctx context.Context, address, runID string) (err error) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-}
-
-// holder returns the server's process whose session has an advisory lock.
-func (l *rows) holder(ctx context.Context, key int64) (pid int, held bool, err error) {
-	err = l.db.QueryRowContext(ctx, `SELECT coalesce(min(l.pid), 0) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-		WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database() AND l.objsubid = 1
-		AND l.classid::bigint = ($1::bigint >> 32) & 4294967295 AND l.objid::bigint = $1::bigint & 4294967295`, key).Scan(&pid)
-	return pid, pid != 0, err
 }
