@@ -44,10 +44,8 @@ func (in builtinInputs) commit(name string) string {
 func (in builtinInputs) target() pinned { return in.Inputs[len(in.Inputs)-1] }
 
 const (
-	builtinInputsFile = "artifacts/inputs.json"
-	bundleFile        = "work/base.bundle"
-	sourceFile        = "work/source.bundle" // the files of repo, also where into is another repository
-	treeFolder        = "work/tree"
+	bundleFile = "work/base.bundle"
+	sourceFile = "work/source.bundle" // the files of repo, also where into is another repository
 )
 
 // clone makes work/repo, work/into and work/base.bundle. With: repo, into; commit and
@@ -118,12 +116,12 @@ func (j *builtinAttempt) clone(ctx context.Context) (Result, error) {
 // pins are the commits of the run, if it has any yet.
 func (j *builtinAttempt) pins() (builtinInputs, error) {
 	var in builtinInputs
-	data, err := os.ReadFile(j.at(builtinInputsFile))
+	data, err := os.ReadFile(j.at(inputsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return in, nil
 	}
 	if err != nil {
-		return in, durable.Failure("read", builtinInputsFile, err)
+		return in, durable.Failure("read", inputsFile, err)
 	}
 	return in, decodeStrict(data, &in)
 }
@@ -178,7 +176,7 @@ func branchTaken(to git.Remote, branch string) error {
 // restore makes sure that the clones and the bundle are there, as they were pinned.
 func (j *builtinAttempt) restore(ctx context.Context) (builtinInputs, error) {
 	in, err := j.pins()
-	if slices.ContainsFunc(j.it.Inputs, func(i Input) bool { return i.Path == builtinInputsFile }) {
+	if slices.ContainsFunc(j.it.Inputs, func(i Input) bool { return i.Path == inputsFile }) {
 		in = builtinInputs{}
 		err = j.read(ctx, "inputs.json", &in)
 	}
@@ -186,7 +184,7 @@ func (j *builtinAttempt) restore(ctx context.Context) (builtinInputs, error) {
 		return in, err
 	}
 	if len(in.Inputs) == 0 {
-		return in, fault.New(fault.NotFound, "%s names no repository", builtinInputsFile).WithHint("the worker clone makes it: let it work first")
+		return in, fault.New(fault.NotFound, "%s names no repository", inputsFile).WithHint("the worker clone makes it: let it work first")
 	}
 	for _, p := range in.Inputs {
 		from, _, _, err := j.remote(j.value(p.Name))
@@ -220,7 +218,7 @@ func (j *builtinAttempt) apply(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	tree := git.Tree{Dir: j.at(treeFolder)}
+	tree := git.Tree{Dir: j.at(gateTree)}
 	if err := git.FromBundle(ctx, bundle, in.Base, tree); err != nil {
 		return Result{}, err
 	}
@@ -265,7 +263,7 @@ func (j *builtinAttempt) lay(ctx context.Context, tree git.Tree) error {
 	}
 	root, err := os.OpenRoot(tree.Dir)
 	if err != nil {
-		return durable.Failure("open", treeFolder, err)
+		return durable.Failure("open", gateTree, err)
 	}
 	defer root.Close()
 	for _, in := range j.it.Inputs {
@@ -283,20 +281,12 @@ func (j *builtinAttempt) lay(ctx context.Context, tree git.Tree) error {
 		if err != nil {
 			return err
 		}
-		if err := writeBelow(root, at, data); err != nil {
-			return err
+		if err := root.MkdirAll(path.Dir(at), 0o777); err != nil {
+			return durable.Failure("make the folder of", at, err)
 		}
-	}
-	return nil
-}
-
-// writeBelow writes a file below a folder, which no link leads out of.
-func writeBelow(root *os.Root, file string, data []byte) error {
-	if err := root.MkdirAll(path.Dir(file), 0o777); err != nil {
-		return durable.Failure("make the folder of", file, err)
-	}
-	if err := root.WriteFile(file, data, 0o666); err != nil {
-		return durable.Failure("write", file, err)
+		if err := root.WriteFile(at, data, 0o666); err != nil {
+			return durable.Failure("write", at, err)
+		}
 	}
 	return nil
 }
@@ -325,7 +315,7 @@ func (j *builtinAttempt) merge(ctx context.Context, tree git.Tree) ([]Issue, err
 		if err != nil {
 			return nil, err
 		}
-		who := patchAuthor(in.Path)
+		who := strings.TrimSuffix(strings.TrimSuffix(in.Path, ".patch"), "/changes") // the item that made it
 		var conflicts []string
 		acting, err := actingFile(ctx, tree, patch)
 		if err == nil && acting == "" {
@@ -352,9 +342,4 @@ func (j *builtinAttempt) merge(ctx context.Context, tree git.Tree) ([]Issue, err
 		}
 	}
 	return slices.DeleteFunc(issues, func(i Issue) bool { return mended[IssueID(i)] }), nil
-}
-
-// patchAuthor names the item that made a patch, by its path.
-func patchAuthor(at string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(at, ".patch"), "/changes")
 }

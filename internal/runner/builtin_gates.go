@@ -99,22 +99,15 @@ func (g *BuiltinGates) builtIn(ctx context.Context, gate recipe.Gate, site Site)
 	case found := <-done:
 		var issues []Issue
 		for _, f := range found {
-			issues = append(issues, issueOf(gate.Name, f))
+			i := Issue{Gate: gate.Name, Severity: f.Severity, Code: f.Code, Message: f.Message, Line: f.Line, Fix: f.Fix, Rule: f.Message}
+			if f.File != "" {
+				i.Files = []string{f.File}
+			}
+			issues = append(issues, i)
 		}
 		return issues, nil
 	}
 }
-
-func issueOf(gate string, f Finding) Issue {
-	i := Issue{Gate: gate, Severity: f.Severity, Code: f.Code, Message: f.Message, Line: f.Line, Fix: f.Fix, Rule: f.Message}
-	if f.File != "" {
-		i.Files = []string{f.File}
-	}
-	return i
-}
-
-// inArtifacts is a path of the run as seen from the folder of its artifacts.
-func inArtifacts(name string) string { return strings.TrimPrefix(name, gateArtifacts+"/") }
 
 // site opens what a built-in gate looks at. Folders are opened as roots: no symbolic link
 // in them leads outside.
@@ -144,7 +137,7 @@ func (g *BuiltinGates) site(gate recipe.Gate, site Site) (*CheckSite, func(), er
 	if err != nil {
 		return fail(err)
 	}
-	name := inArtifacts(cmp.Or(gate.With["patch"], site.Patch))
+	name := strings.TrimPrefix(cmp.Or(gate.With["patch"], site.Patch), gateArtifacts+"/")
 	patch, err := fs.ReadFile(artifacts, name)
 	if err != nil {
 		return fail(fault.New(fault.NotFound, "read the patch of the run: %w", err).
@@ -216,7 +209,11 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 		return nil, err
 	}
 	defer os.RemoveAll(inputs)
-	env, err := g.environment(gate, inputs)
+	more := map[string]string{}
+	if inputs != "" {
+		more["RAMET_INPUTS"] = inputs
+	}
+	env, err := commandEnvironment("gate "+gate.Name, append([]string{"PATH=/usr/local/bin:/usr/bin:/bin"}, g.Env...), gate.With, more)
 	if err != nil {
 		return nil, err
 	}
@@ -317,15 +314,6 @@ func realTree(site Site) (string, error) {
 	return tree, nil
 }
 
-// environment returns the variables of the command.
-func (g *BuiltinGates) environment(gate recipe.Gate, inputs string) ([]string, error) {
-	more := map[string]string{}
-	if inputs != "" {
-		more["RAMET_INPUTS"] = inputs
-	}
-	return commandEnvironment("gate "+gate.Name, append([]string{"PATH=/usr/local/bin:/usr/bin:/bin"}, g.Env...), gate.With, more)
-}
-
 // hideAround hides folders so that the tree can still be seen: of a folder above it, what is
 // next to the way to the tree is hidden.
 func hideAround(hide []string, tree string) ([]string, error) {
@@ -420,7 +408,7 @@ func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out 
 	}
 	end := clean(tail)
 	i := Issue{Gate: gate.Name, Severity: severity, Code: "GATE_FAILED", Files: changedFiles(site), Rule: Whole,
-		Message: endedHow(result) + tailOf(strings.TrimSpace(end))}
+		Message: complaint(result, strings.TrimSpace(end))}
 	if result.ExitCode == 126 || result.ExitCode == 127 {
 		i.Files, i.Fix = nil, "install the program that the gate needs, or correct its command" // no page is to blame
 	}
@@ -467,30 +455,19 @@ var ruleForm = text.Regexp(`^([A-Za-z][A-Za-z_/-]*):\s|^([A-Z]{1,5}[0-9]{2,5})\b
 // codeForm is a rule that is a code: a gate that writes PAGE_MISSING: gives its issues that code.
 var codeForm = text.Regexp(`^[A-Z]+(_[A-Z]+)+$`)
 
-// ruleOf returns the rule that a complaint names; empty: none.
-func ruleOf(message string) string {
-	m := ruleForm().FindStringSubmatch(message)
-	if m == nil {
-		return ""
-	}
-	return m[1] + m[2] + m[3]
-}
-
-func endedHow(r sandbox.Result) string {
+// complaint describes how a command ended, with the end of its output.
+func complaint(r sandbox.Result, printed string) string {
+	how := fmt.Sprintf("the command ended with exit code %d", r.ExitCode)
 	if r.Signal != 0 {
-		return fmt.Sprintf("the command was ended by signal %d", int(r.Signal))
+		how = fmt.Sprintf("the command was ended by signal %d", int(r.Signal))
 	}
-	return fmt.Sprintf("the command ended with exit code %d", r.ExitCode)
-}
-
-func tailOf(s string) string {
-	if s == "" {
-		return " and printed nothing"
+	if printed == "" {
+		return how + " and printed nothing"
 	}
-	if runes := []rune(s); len(runes) > toldTail {
-		s = "…" + string(runes[len(runes)-toldTail:])
+	if runes := []rune(printed); len(runes) > toldTail {
+		printed = "…" + string(runes[len(runes)-toldTail:])
 	}
-	return ":\n" + s
+	return how + ":\n" + printed
 }
 
 var (
@@ -511,8 +488,10 @@ func parsePlace(gate string, severity Severity, tree, line string) (Issue, bool)
 	if !filepath.IsLocal(m[1]) {
 		return Issue{}, false
 	}
-	rule := ruleOf(text.Line(m[3], toldLine))
-	code := "GATE_FAILED"
+	code, rule := "GATE_FAILED", ""
+	if named := ruleForm().FindStringSubmatch(text.Line(m[3], toldLine)); named != nil {
+		rule = named[1] + named[2] + named[3]
+	}
 	if codeForm().MatchString(rule) {
 		code = rule // of a file that is missing, too
 	} else if info, err := os.Lstat(filepath.Join(tree, m[1])); err != nil || !info.Mode().IsRegular() {

@@ -215,7 +215,7 @@ func (s *builtinStage) do(names ...string) Result {
 		}
 		if name == "clone" {
 			var in builtinInputs
-			testkit.OK(s.t, decodeStrict([]byte(s.content(builtinInputsFile)), &in))
+			testkit.OK(s.t, decodeStrict([]byte(s.content(inputsFile)), &in))
 			s.base = in.Base
 		}
 	}

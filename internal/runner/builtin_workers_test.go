@@ -286,7 +286,7 @@ func TestPagesGoIntoAnotherRepository(t *testing.T) {
 	s.do("apply", "pull-request")
 	// The files of both are there as bundles.
 	var in builtinInputs
-	if err := decodeStrict([]byte(s.content(builtinInputsFile)), &in); err != nil || in.Source == "" || in.Source == in.Base || s.content(sourceFile) == s.content(bundleFile) {
+	if err := decodeStrict([]byte(s.content(inputsFile)), &in); err != nil || in.Source == "" || in.Source == in.Base || s.content(sourceFile) == s.content(bundleFile) {
 		t.Errorf("%+v %v", in, err)
 	}
 	if p := s.pr(); p.BaseCommit != r.Clones[1].Commit || slices.Contains(p.AffectedPaths, "greet.go") {

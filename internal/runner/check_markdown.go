@@ -112,24 +112,19 @@ var conflict = text.Regexp(`^(?:<{7}|>{7}|\|{7})(?: |$)`)
 
 // lines looks for marks of merge conflicts. Code may show such lines.
 func (l pageChecker) lines() {
-	inCode := l.codeLines()
+	inCode := map[int]bool{}
+	l.walk(func(n ast.Node) {
+		if k := n.Kind(); k == ast.KindFencedCodeBlock || k == ast.KindCodeBlock {
+			for i := range n.Lines().Len() {
+				inCode[l.page.Line(n.Lines().At(i).Start)] = true
+			}
+		}
+	})
 	for n := 1; n <= l.page.Lines(); n++ {
 		if !inCode[n] && conflict().Match(l.page.Text(n)) {
 			l.add(Error, "MD_CONFLICT", n, "a mark of a merge conflict: settle the conflict and remove the marks", "")
 		}
 	}
-}
-
-func (l pageChecker) codeLines() map[int]bool {
-	out := map[int]bool{}
-	l.walk(func(n ast.Node) {
-		if k := n.Kind(); k == ast.KindFencedCodeBlock || k == ast.KindCodeBlock {
-			for i := range n.Lines().Len() {
-				out[l.page.Line(n.Lines().At(i).Start)] = true
-			}
-		}
-	})
-	return out
 }
 
 func (l pageChecker) walk(visit func(ast.Node)) {
@@ -164,7 +159,7 @@ func (l pageChecker) headings(own bool) {
 	}
 	if titles == 0 {
 		l.add(Error, "MD_NO_TITLE", 0, "the page has no title: begin it with a heading of the first level", "")
-		if fence, ok := l.page.Root.FirstChild().(*ast.FencedCodeBlock); ok && l.page.Root.ChildCount() == 1 && isMarkdown(string(fence.Language(l.page.Source))) {
+		if fence, ok := l.page.Root.FirstChild().(*ast.FencedCodeBlock); ok && l.page.Root.ChildCount() == 1 && slices.Contains([]string{"", "markdown", "md"}, strings.ToLower(string(fence.Language(l.page.Source)))) {
 			l.add(Error, "MD_WRAPPED", 1, "the whole page is in a code block: remove the fences", "")
 		}
 		return
@@ -174,10 +169,6 @@ func (l pageChecker) headings(own bool) {
 			l.add(Error, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "there is text before the title: begin the page with the title", "remove it, or move it below the title")
 		}
 	}
-}
-
-func isMarkdown(language string) bool {
-	return language == "" || strings.EqualFold(language, "markdown") || strings.EqualFold(language, "md")
 }
 
 // firstText is the first block, if it is neither the title nor HTML: badges and comments
@@ -239,7 +230,9 @@ func (l pageChecker) blocks() {
 	l.walk(func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.FencedCodeBlock:
-			l.fence(n)
+			if !markdown.IsClosed(n) {
+				l.add(Error, "MD_FENCE_OPEN", l.page.LineOf(n), "a code block is not closed: end it with a line of the same fence", "")
+			}
 		case *extension.Table:
 			l.table(n)
 		case *ast.Paragraph:
@@ -298,13 +291,6 @@ func (l pageChecker) brokenTable(p *ast.Paragraph) {
 			l.add(Error, "MD_TABLE_COLUMNS", l.page.Line(s.Start), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
 			return
 		}
-	}
-}
-
-// fence looks at whether code ends where it should.
-func (l pageChecker) fence(n *ast.FencedCodeBlock) {
-	if !markdown.IsClosed(n) {
-		l.add(Error, "MD_FENCE_OPEN", l.page.LineOf(n), "a code block is not closed: end it with a line of the same fence", "")
 	}
 }
 

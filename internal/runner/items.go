@@ -296,7 +296,8 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]run.Request, bool) {
 		}
 	}
 	again := f.Retryable
-	if r.passing(w, f) {
+	// A resume tries again what was neither the task's fault nor can have acted: a key is put right, a disk has room again.
+	if code := fault.Code(f.Code); !fatal[code] && code != fault.UnknownOutcome && (!w.External || w.LooksUp()) {
 		f.Retryable = true
 	}
 	records := []run.Request{r.failing(e, f)}
@@ -316,13 +317,6 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]run.Request, bool) {
 // mostUnsure limits the attempts of one item that end without knowing whether it acted: a lookup
 // that fails three times is broken.
 const mostUnsure = 3
-
-// passing reports whether a resume tries again what failed: it was neither the task's fault
-// nor can it have acted. A key is put right, a disk has room again.
-func (r *Run) passing(w recipe.Worker, f Failure) bool {
-	code := fault.Code(f.Code)
-	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || w.LooksUp())
-}
 
 // finishing returns the events of an item that gave back what it promised.
 func (r *Run) finishing(e *attempt, res Result) []run.Request {
@@ -362,21 +356,13 @@ func (r *Run) finishing(e *attempt, res Result) []run.Request {
 		records = append(records, r.found(e.worker, res.Issues)...)
 	}
 	if res.PR != "" {
-		records = append(records, r.pullRequest(res.PR))
+		proposal := run.Proposal{Bundle: res.PR}
+		if u, err := url.Parse(res.PR); err == nil && u.Scheme != "" && u.Host != "" {
+			proposal = run.Proposal{URL: res.PR}
+		}
+		records = append(records, newRecord(run.PullRequestOpened, proposal))
 	}
 	return records
-}
-
-func (r *Run) pullRequest(where string) run.Request {
-	if isURL(where) {
-		return newRecord(run.PullRequestOpened, run.Proposal{URL: where})
-	}
-	return newRecord(run.PullRequestOpened, run.Proposal{Bundle: where})
-}
-
-func isURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && u.Scheme != "" && u.Host != ""
 }
 
 // inputsFile lists the repositories that were cloned.
@@ -527,14 +513,6 @@ func (r *Run) sectionNames() ([]string, error) {
 		names = append(names, s.Name)
 	}
 	return names, nil
-}
-
-// sectionOf returns the recipe's section of that name.
-func (r *Run) sectionOf(name string) recipe.Section {
-	if s, ok := r.Recipe.Section(name); ok {
-		return s
-	}
-	return recipe.Section{Name: name, Title: name}
 }
 
 // section returns the events that bring a section to a state, by the way that there is.

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
@@ -141,7 +140,10 @@ func (r *Run) prompt(w recipe.Worker, e *attempt, read func(string) ([]byte, err
 		data.Failure = e.failure
 	}
 	if w.Each.Sections {
-		section := r.sectionOf(e.scope)
+		section, ok := r.Recipe.Section(e.scope)
+		if !ok {
+			section = recipe.Section{Name: e.scope, Title: e.scope}
+		}
 		data.Section = &section
 	}
 	if w.Each.Issue {
@@ -408,40 +410,35 @@ func (r *Run) assignment(w recipe.Worker, e *attempt, t Task) string {
 	if w.Each.Issue {
 		number = r.fixed[e.scope] + 1
 	}
+	within := ""
+	if t.Timeout > 0 {
+		within = ", at most " + t.Timeout.String()
+	}
 	fmt.Fprintf(&b, "[ramet] You are a worker of the recipe %s: item %s, attempt %d of %d%s. No person watches, and no questions can be asked.\n",
-		r.Recipe.Name, item, number, max(most, number), describeTimeout(t.Timeout))
-	if t.Driver != "" {
-		b.WriteString(describeConfinement(t.Tools))
-	} else if len(t.Tools) == 0 {
+		r.Recipe.Name, item, number, max(most, number), within)
+	tools := strings.Join(t.Tools, ", ")
+	switch {
+	case t.Driver != "":
+		b.WriteString("You are confined: you write only in your folder.\n")
+		if t.Tools != nil {
+			b.WriteString("Of what you ask for you are permitted: " + strings.TrimPrefix(tools+", reading", ", ") + ".\n")
+		}
+	case len(t.Tools) == 0:
 		b.WriteString("You have no tools: all that you need is in this message.\n")
-	} else {
-		fmt.Fprintf(&b, "Your tools: %s.%s\n", strings.Join(t.Tools, ", "), describeSandbox(t.Tools))
+	case slices.Contains(t.Tools, "bash"):
+		b.WriteString("Your tools: " + tools + ". Commands of bash are confined: they write only in your folder, and have no network.\n")
+	default:
+		b.WriteString("Your tools: " + tools + ".\n")
 	}
 	b.WriteString("Deliver:\n")
 	for _, o := range t.Outputs {
 		b.WriteString("- " + r.delivery(o) + "\n")
 	}
-	if l := r.limits; makesPatch(t) && (l.Files > 0 || l.LinesPerFile > 0) {
+	if l := r.limits; slices.ContainsFunc(t.Outputs, func(o Output) bool { return o.Patch }) && (l.Files > 0 || l.LinesPerFile > 0) {
 		fmt.Fprintf(&b, "Limits of the run:%s%s.\n", describeLimit(l.Files, "files changed"), describeLimit(l.LinesPerFile, "lines in a file"))
 	}
 	b.WriteString(r.refusal(e, t.Prompt))
 	return b.String()
-}
-
-// describeConfinement describes what a program may use.
-func describeConfinement(tools []string) string {
-	out := "You are confined: you write only in your folder.\n"
-	if tools != nil {
-		out += "Of what you ask for you are permitted: " + strings.Join(append(slices.Clone(tools), "reading"), ", ") + ".\n"
-	}
-	return out
-}
-
-func describeTimeout(limit time.Duration) string {
-	if limit <= 0 {
-		return ""
-	}
-	return ", at most " + limit.String()
 }
 
 func describeLimit(n int, what string) string {
@@ -449,24 +446,6 @@ func describeLimit(n int, what string) string {
 		return ""
 	}
 	return fmt.Sprintf(" at most %d %s", n, what)
-}
-
-func describeSandbox(tools []string) string {
-	for _, t := range tools {
-		if t == "bash" {
-			return " Commands of bash are confined: they write only in your folder, and have no network."
-		}
-	}
-	return ""
-}
-
-func makesPatch(t Task) bool {
-	for _, o := range t.Outputs {
-		if o.Patch {
-			return true
-		}
-	}
-	return false
 }
 
 // delivery describes one output for the prompt.

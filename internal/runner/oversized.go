@@ -56,10 +56,7 @@ func FindOversized(o Options, files Folder, now run.Snapshot, p run.Plan) []Over
 	if o.Folder = files; files == nil {
 		o.Folder = noFiles{}
 	}
-	r := &Run{Options: o, limits: o.Recipe.Limits.WithDefaults(), items: map[item]*attempt{}, byID: map[string]*attempt{},
-		issues: map[string]run.Issue{}, sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
-	r.load(now)
-	r.know()
+	r := newRun(o, now)
 	for u := range r.items {
 		r.passed[u.worker] = true
 	}
@@ -119,18 +116,10 @@ func (r *Run) oversizedItems(workers []recipe.Worker) []OversizedItem {
 			}
 		}
 		if whole {
-			r.markMeasured(w)
+			r.measured[w.Name] = true
 		}
 	}
 	return out
-}
-
-// markMeasured remembers that all items of a worker were measured with all that they are given.
-func (r *Run) markMeasured(w recipe.Worker) {
-	if r.measured == nil {
-		r.measured = map[string]bool{}
-	}
-	r.measured[w.Name] = true
 }
 
 // knownScopes returns the scopes of a worker that are worth measuring: all, where all is there that
@@ -170,23 +159,16 @@ func (r *Run) inputMade(w recipe.Worker, input string) bool {
 	makers, known := r.makers[key]
 	if !known {
 		makers = r.Recipe.Makers(w, input)
-		if r.makers == nil {
-			r.makers = map[[2]string][]string{}
-		}
 		r.makers[key] = makers
 	}
+	all := run.States()
+	mended := slices.Index(all, r.state) < slices.Index(all, run.ReadyForPR) // or may be
 	for _, maker := range makers {
-		if !r.passed[maker] || !r.pastFixing() && slices.Contains(r.Recipe.States[run.Fixing], maker) {
+		if !r.passed[maker] || mended && slices.Contains(r.Recipe.States[run.Fixing], maker) {
 			return false
 		}
 	}
 	return true
-}
-
-// pastFixing reports whether nothing is mended any more.
-func (r *Run) pastFixing() bool {
-	all := run.States()
-	return slices.Index(all, r.state) >= slices.Index(all, run.ReadyForPR)
 }
 
 // checkSize refuses an item that would be given too much, before anything of its level is done. The
@@ -202,7 +184,7 @@ func (r *Run) checkSize(w recipe.Worker, e *attempt, in []Input) error {
 		return RefuseOversized([]OversizedItem{c})
 	}
 	if len(w.Inputs) == 0 && !w.Each.Issue {
-		r.markMeasured(w) // one is like the other
+		r.measured[w.Name] = true // one is like the other
 	}
 	return nil
 }

@@ -70,7 +70,12 @@ func NewRecorder(next llm.Provider, o RecorderOptions) llm.Provider {
 	if o.MaxTokens < 1 {
 		o.MaxTokens = usualAnswer
 	}
-	o.BaseURL = bareAddress(o.BaseURL)
+	if u, err := url.Parse(o.BaseURL); err != nil {
+		o.BaseURL = ""
+	} else { // user, query and fragment may be secret
+		u.User, u.RawQuery, u.Fragment = nil, "", ""
+		o.BaseURL = u.String()
+	}
 	return &provider{next, o}
 }
 
@@ -200,10 +205,6 @@ func (c *call) report(ctx context.Context, what run.Type, payload any, evidence 
 	return c.Report(ctx, c.Item.ID, Report{ID: c.Item.ID + "/" + c.id + "/" + string(what), Type: what, Payload: b, Evidence: evidence})
 }
 
-func (c *call) path() string {
-	return run.EvidencePath(c.id, c.Item.Number)
-}
-
 // CallSequence counts the calls of one attempt of an item, for all agents that work on it.
 // The zero Sequence is ready for use.
 //
@@ -319,16 +320,6 @@ func (p *provider) identify(r llm.Request) (identity, error) {
 	}
 	out.key, _, err = hashJSON(about)
 	return out, err
-}
-
-// bareAddress returns an address without the parts that may be secret: user, query and fragment.
-func bareAddress(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
 }
 
 // DefaultTemperature returns the temperature that a vendor uses where a request has none.
@@ -523,7 +514,7 @@ func (c *call) file(w *evidence) (*Blob, error) {
 	if err != nil {
 		return nil, fault.New(fault.Failed, "write evidence of model call %s: %w", c.id, err)
 	}
-	return &Blob{Path: c.path(), Data: append(b, '\n')}, nil
+	return &Blob{Path: run.EvidencePath(c.id, c.Item.Number), Data: append(b, '\n')}, nil
 }
 
 // redact replaces secrets in a JSON text: in each of its strings, and where a name and its

@@ -59,12 +59,6 @@ type part struct {
 	Opaque string `json:"opaque,omitempty"`
 }
 
-func packPart(p llm.Part) *part {
-	out := &part{Part: p, Args: string(p.Args), Opaque: string(p.Opaque)}
-	out.Part.Args, out.Part.Opaque = nil, nil
-	return out
-}
-
 func (p part) unpacked() llm.Part {
 	out := p.Part
 	if p.Args != "" {
@@ -163,7 +157,8 @@ func packAnswer(key string, events []llm.Event) ([]byte, error) {
 		out := cachedEvent{Type: e.Type, Index: e.Index, Text: e.Text, CallID: e.CallID, Name: e.Name}
 		switch e.Type {
 		case llm.Done:
-			out.Part = packPart(*e.Part)
+			out.Part = &part{Part: *e.Part, Args: string(e.Part.Args), Opaque: string(e.Part.Opaque)}
+			out.Part.Part.Args, out.Part.Part.Opaque = nil, nil
 		case llm.Used:
 			out.Usage = e.Usage
 		case llm.Finished:
@@ -236,7 +231,7 @@ func (c AnswerFolder) path(key string) (string, error) {
 	return filepath.Join(c.Dir, key+".json"), nil
 }
 
-// Get implements tape.Cache.
+// Get implements AnswerCache.
 func (c AnswerFolder) Get(key string) ([]byte, bool, error) {
 	path, err := c.path(key)
 	if err != nil {
@@ -255,7 +250,7 @@ func (c AnswerFolder) Get(key string) ([]byte, bool, error) {
 	return data[sumLine:], true, nil
 }
 
-// Put implements tape.Cache.
+// Put implements AnswerCache.
 func (c AnswerFolder) Put(key string, data []byte) error {
 	path, err := c.path(key)
 	if err != nil {
@@ -267,7 +262,7 @@ func (c AnswerFolder) Put(key string, data []byte) error {
 	return durable.PutFile(path, append([]byte(sumOf(data)), data...), 0o600)
 }
 
-// Drop implements tape.Cache.
+// Drop implements AnswerCache.
 func (c AnswerFolder) Drop(key string) error {
 	path, err := c.path(key)
 	if err != nil {

@@ -89,7 +89,6 @@ type Run struct {
 	byID     map[string]*attempt // the current attempts
 	issues   map[string]run.Issue
 	opened   []string // ids of issues, in order
-	gates    map[string]bool
 	sections map[string]run.SectionState
 	hashes   map[string]string // of files, as far as known
 	values   map[string]string // of the names in braces
@@ -198,11 +197,7 @@ func New(ctx context.Context, o Options) (*Run, error) {
 	if o.Far == nil {
 		o.Far = o.Near
 	}
-	r := &Run{Options: o, limits: o.Recipe.Limits.WithDefaults(), wake: make(chan struct{}, 1), calls: map[string]string{}, fixed: map[string]int{},
-		items: map[item]*attempt{}, byID: map[string]*attempt{}, issues: map[string]run.Issue{}, gates: map[string]bool{},
-		sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
-	r.load(o.Log.Now())
-	r.know()
+	r := newRun(o, o.Log.Now())
 	if r.Site.Patch == "" {
 		r.Site.Patch = r.expand(o.Recipe.Changes(), "all")
 	}
@@ -210,6 +205,16 @@ func New(ctx context.Context, o Options) (*Run, error) {
 		return nil, err
 	}
 	return r, r.recount(ctx)
+}
+
+// newRun returns a run in the state that a log amounts to.
+func newRun(o Options, s run.Snapshot) *Run {
+	r := &Run{Options: o, limits: o.Recipe.Limits.WithDefaults(), wake: make(chan struct{}, 1), calls: map[string]string{}, fixed: map[string]int{},
+		items: map[item]*attempt{}, byID: map[string]*attempt{}, issues: map[string]run.Issue{}, sections: map[string]run.SectionState{},
+		hashes: map[string]string{}, passed: map[string]bool{}, measured: map[string]bool{}, makers: map[[2]string][]string{}}
+	r.load(s)
+	r.know()
+	return r
 }
 
 // load takes over what the log amounts to.

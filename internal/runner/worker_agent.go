@@ -26,13 +26,16 @@ const endTime = 30 * time.Second
 
 // agent lets an agent do an item.
 func (c *WorkerPool) agent(ctx context.Context, it Attempt, d Orchestrator) (res Result, err error) {
-	p, err := c.makeWorkdir(ctx, it, d, needsFolder(it))
+	files := it.Task.Driver != "" || it.Task.Tree != nil || len(it.Task.Tools) > 0 || slices.ContainsFunc(it.Task.Outputs, func(o Output) bool { return !o.Answer })
+	p, err := c.makeWorkdir(ctx, it, d, files)
 	if err != nil {
 		return res, err
 	}
 	defer p.remove()
 	s := &agentAttempt{item: it, orchestrator: d, agent: id.NewAgent()}
-	c.openAttempt(s)
+	c.mu.Lock()
+	c.attempts[s.agent], c.runs[id.Agent(it.Agent)] = s, true
+	c.mu.Unlock()
 	defer c.endWith(ctx, s, &res, &err)
 	said, err := c.work(ctx, s, p.work)
 	if err == nil {
@@ -43,7 +46,9 @@ func (c *WorkerPool) agent(ctx context.Context, it Attempt, d Orchestrator) (res
 	}
 	switch {
 	case err == nil:
-		c.rememberAnswers(s)
+		c.mu.Lock()
+		c.answers[it.RunID] = append(c.answers[it.RunID], s.calls.Keys()...) // its run may fail all the same
+		c.mu.Unlock()
 	case ctx.Err() == nil && !fault.Is(err, fault.Interrupted) && !fault.Is(err, fault.Killed) && !fault.Is(err, fault.Fenced):
 		c.dropAnswers(s.calls.Keys())
 	}
@@ -62,12 +67,6 @@ func (c *WorkerPool) endWith(ctx context.Context, s *agentAttempt, res *Result, 
 	if failed := c.endAttempt(ctx, s, *err); failed != nil && *err == nil {
 		*res, *err = Result{}, failed
 	}
-}
-
-// needsFolder reports whether the agent of an item has files at all.
-func needsFolder(it Attempt) bool {
-	file := func(o Output) bool { return !o.Answer }
-	return it.Task.Driver != "" || it.Task.Tree != nil || len(it.Task.Tools) > 0 || slices.ContainsFunc(it.Task.Outputs, file)
 }
 
 // work forks the agent, lets it take its turn, and gives its last words.
@@ -235,13 +234,6 @@ func (c *WorkerPool) dropAnswers(keys []string) {
 	}
 }
 
-// rememberAnswers remembers which answers an item was done with: its run may fail all the same.
-func (c *WorkerPool) rememberAnswers(s *agentAttempt) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.answers[s.item.RunID] = append(c.answers[s.item.RunID], s.calls.Keys()...)
-}
-
 // Forget takes the answers of a run that failed out of the cache.
 func (c *WorkerPool) Forget(runID string) {
 	c.mu.Lock()
@@ -275,7 +267,10 @@ func (c *WorkerPool) book(it Attempt) ledger.Book {
 func (c *WorkerPool) endAttempt(ctx context.Context, s *agentAttempt, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
-	c.closeAttempt(s)
+	s.over.Store(true)
+	c.mu.Lock()
+	delete(c.attempts, s.agent)
+	c.mu.Unlock()
 	var failed error
 	if !s.dead {
 		_, failed = c.kernel.Kill(ctx, registry.Kill{Agent: s.agent, By: s.agent, Cascade: true, Reason: killReason(err)})

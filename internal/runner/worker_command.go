@@ -88,8 +88,7 @@ func (c *WorkerPool) external(ctx context.Context, it Attempt, p *workdir) (Resu
 		if err := out.failed(it.Worker); err != nil {
 			return Result{}, Final(err)
 		}
-		res, err := c.delivered(ctx, it, p, out)
-		return res, Final(err)
+		return c.found(ctx, it, p, out)
 	}
 	why := out.failed(it.Worker)
 	if ctx.Err() != nil {
@@ -110,8 +109,7 @@ func (c *WorkerPool) external(ctx context.Context, it Attempt, p *workdir) (Resu
 	return Result{}, why // it did not happen: it may be tried again
 }
 
-// found is the result of an effect that has happened: what the lookup printed is its
-// output.
+// found is the result of an effect that has happened: what the command or its lookup printed is its output.
 func (c *WorkerPool) found(ctx context.Context, it Attempt, p *workdir, out *ran) (Result, error) {
 	res, err := c.delivered(ctx, it, p, out)
 	return res, Final(err)
@@ -173,7 +171,8 @@ const split = `exec sh -c "$1" 2>"$2"`
 
 // sh runs a command line. With an error nothing was run.
 func (c *WorkerPool) sh(ctx context.Context, it Attempt, p *workdir, line string) (*ran, error) {
-	env, err := c.environment(it, p)
+	env, err := commandEnvironment("worker "+it.Worker, c.Env, it.Task.With,
+		map[string]string{"RAMET_KEY": it.Task.Key, "RAMET_SCOPE": it.Scope, "RAMET_INPUTS": p.inputs()})
 	if err != nil {
 		return nil, err
 	}
@@ -225,12 +224,6 @@ func (c *WorkerPool) sh(ctx context.Context, it Attempt, p *workdir, line string
 }
 
 var variable = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// environment returns the variables of a command.
-func (c *WorkerPool) environment(it Attempt, p *workdir) ([]string, error) {
-	return commandEnvironment("worker "+it.Worker, c.Env, it.Task.With,
-		map[string]string{"RAMET_KEY": it.Task.Key, "RAMET_SCOPE": it.Scope, "RAMET_INPUTS": p.inputs()})
-}
 
 // commandEnvironment returns the variables of base, those of with over them, and more over both, sorted by name.
 // owner is the worker or gate whose values with has.

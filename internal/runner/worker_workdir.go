@@ -186,12 +186,6 @@ func (c *WorkerPool) makeWorktree(ctx context.Context, it Attempt, d Orchestrato
 	return t, err
 }
 
-// patch returns the changes since the beginning, new files included and those left out
-// that are outputs of their own.
-func (t *itemWorktree) patch(ctx context.Context, without []string) ([]byte, error) {
-	return git.Diff(ctx, t.Tree, without...)
-}
-
 // removeWorktree removes the worktree, also after the context ended.
 func (t *itemWorktree) removeWorktree() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -291,7 +285,7 @@ func (p *workdir) collect(ctx context.Context, it Attempt, said []byte) (Result,
 		case o.Patch && p.tree == nil:
 			err = fault.New(fault.InvalidRecipe, "worker %s promises a patch and has no worktree", it.Worker).WithHint("give it one with worktree")
 		case o.Patch:
-			data, err = p.tree.patch(ctx, files)
+			data, err = git.Diff(ctx, p.tree.Tree, files...) // new files included, outputs of their own left out
 			if err == nil && len(data) == 0 && !o.Empty {
 				err = fault.New(fault.OutputInvalid, "%s is missing: nothing was changed in the folder, and changes were asked for", o.Path)
 			}

@@ -291,20 +291,6 @@ type agentAttempt struct {
 // reading limits how long it may take to find the item of an agent.
 const reading = 30 * time.Second
 
-func (c *WorkerPool) openAttempt(s *agentAttempt) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.attempts[s.agent] = s
-	c.runs[id.Agent(s.item.Agent)] = true
-}
-
-func (c *WorkerPool) closeAttempt(s *agentAttempt) {
-	s.over.Store(true)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.attempts, s.agent)
-}
-
 // at finds what is known of an agent here: its item, or that it is a run's own.
 func (c *WorkerPool) at(a id.Agent) (s *agentAttempt, run bool) {
 	c.mu.Lock()
@@ -366,9 +352,11 @@ func (c *WorkerPool) Model(a agent.Agent, m kernel.Model) (kernel.Model, error) 
 		return kernel.Model{}, err
 	}
 	if m.Foreign != nil {
-		if m.Foreign, err = c.driven(s, lane, m); err != nil {
-			return kernel.Model{}, err
+		if s.item.Task.Driver == "" {
+			return kernel.Model{}, fault.New(fault.Conflict, "worker %s would be driven by %s, but its recipe doesn't name it", s.item.Worker, m.Ref.Name).
+				WithHint("`driver: NAME` of the worker, or `run start --model driver/NAME`, lets another program do items")
 		}
+		m.Foreign = &drivenItem{c, s, lane, m}
 		return m, nil
 	}
 	for i, other := range m.Others {
@@ -380,7 +368,13 @@ func (c *WorkerPool) Model(a agent.Agent, m kernel.Model) (kernel.Model, error) 
 func (c *WorkerPool) recordCalls(s *agentAttempt, lane string, a agent.Agent, m kernel.Model) kernel.Model {
 	o := RecorderOptions{Item: s.item, Report: s.orchestrator.Report, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
 		MaxTokens: m.Info.Output, Cache: c.Cache, Redact: c.Redact, Now: c.Now,
-		Price: func(string) (llm.Price, bool) { return c.price(m) }}
+		Price: func(string) (llm.Price, bool) {
+			if c.Price != nil {
+				return c.Price(m.Ref, m.Info)
+			}
+			free := m.Ref.Vendor == "offline" || m.Ref.Vendor == "script"
+			return m.Info.Price, free || m.Info.Price != llm.Price{}
+		}}
 	if c.BaseURL != nil {
 		o.BaseURL = c.BaseURL(m.Ref)
 	}
@@ -394,14 +388,6 @@ func (c *WorkerPool) recordCalls(s *agentAttempt, lane string, a agent.Agent, m 
 		return taped.Stream(ctx, r)
 	})
 	return m
-}
-
-func (c *WorkerPool) price(m kernel.Model) (llm.Price, bool) {
-	if c.Price != nil {
-		return c.Price(m.Ref, m.Info)
-	}
-	free := m.Ref.Vendor == "offline" || m.Ref.Vendor == "script"
-	return m.Info.Price, free || m.Info.Price != llm.Price{}
 }
 
 // lane returns the way from an item's agent down to one that works for it: each step is the
@@ -502,18 +488,9 @@ func (g *guard) record(spec tool.Spec) *history.Permission {
 	return &history.Permission{Answer: history.Allowed, By: history.ByMode, Mode: "run", Confined: spec.Access == tool.Commands, At: history.Moment(time.Now())}
 }
 
-// driven records a program that does an item: each of its turns is one call in the run's log, with
+// drivenItem is a program that does an item: each of its turns is one call in the run's log, with
 // what the program was asked, its last words, and what it used; its own calls of models are in the history of
 // the agent. Nothing of it is taken from the cache: it has done more than to answer.
-func (c *WorkerPool) driven(s *agentAttempt, lane string, m kernel.Model) (kernel.Foreign, error) {
-	if s.item.Task.Driver == "" {
-		return nil, fault.New(fault.Conflict, "worker %s would be driven by %s, but its recipe doesn't name it", s.item.Worker, m.Ref.Name).
-			WithHint("`driver: NAME` of the worker, or `run start --model driver/NAME`, lets another program do items")
-	}
-	return &drivenItem{c, s, lane, m}, nil
-}
-
-// drivenItem is a program whose turns are recorded.
 type drivenItem struct {
 	pool *WorkerPool
 	at   *agentAttempt

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,16 +51,14 @@ type remote struct {
 func newClient(k kind, api *url.URL, owner, repo, token string) *remote {
 	return &remote{kind: k, api: api, owner: owner, repo: repo, token: token, limit: requestTime, most: answerLimit, pause: waitPause,
 		hide: secret.New(map[string]string{"token": token}),
-		http: &http.Client{CheckRedirect: sameHostRedirect}}
-}
-
-// sameHostRedirect follows redirects on the same host only, and never from https to http.
-func sameHostRedirect(next *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	if len(via) > 3 || next.URL.Host != from.Host || next.URL.Scheme != from.Scheme {
-		return errors.New("it sends us elsewhere")
-	}
-	return nil
+		// Redirects are followed on the same host only, and never from https to http.
+		http: &http.Client{CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			from := via[0].URL
+			if len(via) > 3 || next.URL.Host != from.Host || next.URL.Scheme != from.Scheme {
+				return errors.New("it sends us elsewhere")
+			}
+			return nil
+		}}}
 }
 
 func waitPause(ctx context.Context, d time.Duration) error {
@@ -220,15 +219,16 @@ func (f *remote) wait(ctx context.Context, a answer, attempt int) error {
 
 // fault returns the fault of an answer, with a remedy.
 func (f *remote) fault(ctx context.Context, a answer) error {
-	said := a.says
-	if said == "" {
-		said = http.StatusText(a.status)
-	}
+	said := cmp.Or(a.says, http.StatusText(a.status))
 	switch {
 	case a.status == 0 && ctx.Err() != nil:
 		return fault.New(fault.Cancelled, "ask %s: %w", f, ctx.Err())
 	case a.status == 0:
-		return fault.New(fault.ForgeRefused, "%s does not answer: %s", f, f.clean(bareError(a.err))).WithHint("look at the network and at its address, then resume the run")
+		err := a.err
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err // without the address, which the reader knows
+		}
+		return fault.New(fault.ForgeRefused, "%s does not answer: %s", f, f.clean(err.Error())).WithHint("look at the network and at its address, then resume the run")
 	case a.status == 401:
 		return fault.New(fault.Denied, "%s does not accept the token: %s", f, said).WithHint("it may have expired: make a new one, then resume the run")
 	case a.status == 403:
@@ -247,12 +247,4 @@ func (f *remote) fault(ctx context.Context, a answer) error {
 		return fault.New(fault.ForgeRefused, "%s fails on its side with %d: %s", f, a.status, said).WithHint("resume the run later")
 	}
 	return fault.New(fault.ForgeRefused, "%s answers %d: %s", f, a.status, said).WithHint("look at its address: something else may answer there")
-}
-
-// bareError returns the text of an error without the address, which the reader knows.
-func bareError(err error) string {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
-	}
-	return err.Error()
 }

@@ -40,12 +40,6 @@ func (p pull) pr() PR {
 	return PR{Number: p.Number, URL: p.URL, Open: p.State == "open", Commit: p.Head.SHA}
 }
 
-// usable reports whether an answer is that of a pull request at all.
-func (p pull) usable() bool {
-	u, err := url.Parse(p.URL)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && p.Number > 0
-}
-
 func (f *remote) Find(ctx context.Context, head, base string) (PR, bool, error) {
 	for _, state := range []string{"open", "closed"} {
 		for page := 1; page <= mostPages; page++ {
@@ -67,9 +61,11 @@ func (f *remote) Find(ctx context.Context, head, base string) (PR, bool, error) 
 	return PR{}, false, nil
 }
 
+// fits reports whether an answer is a pull request at all, and one between these branches.
 func (f *remote) fits(p pull, head, base string) bool {
 	from := f.owner + "/" + f.repo
-	return p.usable() && p.Head.Ref == head && p.Base.Ref == base &&
+	u, err := url.Parse(p.URL)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && p.Number > 0 && p.Head.Ref == head && p.Base.Ref == base &&
 		(p.Head.Repo == nil || strings.EqualFold(p.Head.Repo.FullName, from) || p.Base.Repo != nil && p.Head.Repo.FullName == p.Base.Repo.FullName)
 }
 
@@ -205,8 +201,12 @@ func sameBody(kept, sent string) bool {
 func (f *remote) findComment(ctx context.Context, pull int64, mark string) (note, bool, error) {
 	first := int64(-1)
 	for page := 1; page <= mostPages; page++ {
-		list, err := f.comments(ctx, pull, page)
-		if err != nil {
+		query := url.Values{"page": {strconv.Itoa(page)}}
+		if f.kind == kindGitHub {
+			query.Set("per_page", "100")
+		}
+		var list []note
+		if err := f.get(ctx, query, &list, "issues", strconv.FormatInt(pull, 10), "comments"); err != nil {
 			return note{}, false, err
 		}
 		if len(list) == 0 || list[0].ID == first {
@@ -220,14 +220,4 @@ func (f *remote) findComment(ctx context.Context, pull int64, mark string) (note
 		}
 	}
 	return note{}, false, nil
-}
-
-func (f *remote) comments(ctx context.Context, pull int64, page int) ([]note, error) {
-	query := url.Values{"page": {strconv.Itoa(page)}}
-	if f.kind == kindGitHub {
-		query.Set("per_page", "100")
-	}
-	var list []note
-	err := f.get(ctx, query, &list, "issues", strconv.FormatInt(pull, 10), "comments")
-	return list, err
 }

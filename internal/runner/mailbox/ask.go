@@ -55,21 +55,19 @@ func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb stri
 	since, pause := time.Now(), firstPause
 	for {
 		var orchestrator bool
-		err := c.persist(ctx, func(ctx context.Context) error {
-			return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) (err error) {
-				if orchestrator, err = hasOrchestrator(ctx, tx, runID); err != nil || !orchestrator {
-					return err
-				}
-				if err := putBlobs(ctx, tx, runID, contents); err != nil {
-					return err
-				}
-				if _, err := tx.Exec(ctx, `INSERT INTO requests (id, run_id, item_id, verb, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING`,
-					id, runID, itemID, verb, body); err != nil {
-					return err
-				}
-				_, err = tx.Exec(ctx, `SELECT pg_notify($1, $2)`, c.asked(), runID)
+		err := c.transaction(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			if orchestrator, err = hasOrchestrator(ctx, tx, runID); err != nil || !orchestrator {
 				return err
-			})
+			}
+			if err := putBlobs(ctx, tx, runID, contents); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `INSERT INTO requests (id, run_id, item_id, verb, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING`,
+				id, runID, itemID, verb, body); err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, `SELECT pg_notify($1, $2)`, c.asked(), runID)
+			return err
 		})
 		if err != nil {
 			return err
@@ -125,7 +123,12 @@ func (c *Client) await(ctx context.Context, id uuid.UUID, runID string, woken <-
 		var a answer
 		var state state
 		err := c.persist(ctx, func(ctx context.Context) (err error) {
-			a, state, err = c.look(ctx, id, runID)
+			var ago *int64 // nil: the orchestrator said that it leaves
+			err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, d.run_id IS NOT NULL, CASE WHEN seen_at > '-infinity' THEN `+seenAgo+` END,
+					coalesce(a.code, ''), coalesce(a.message, ''), coalesce(a.hint, ''), coalesce(a.body, '')
+				FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1 LEFT JOIN desks d ON d.run_id = $2`,
+				id, runID).Scan(&state.asked, &state.answered, &state.orchestrator, &ago, &a.code, &a.message, &a.hint, &a.body)
+			state.served = err == nil && ago != nil && !ownerGone(*ago, leaseTime)
 			return err
 		})
 		switch {
@@ -181,16 +184,6 @@ type state struct {
 	asked, answered bool
 	orchestrator    bool // the run has an orchestrator
 	served          bool // which is alive
-}
-
-func (c *Client) look(ctx context.Context, id uuid.UUID, runID string) (a answer, s state, err error) {
-	var ago *int64 // nil: the orchestrator said that it leaves
-	err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, d.run_id IS NOT NULL, CASE WHEN seen_at > '-infinity' THEN `+seenAgo+` END,
-			coalesce(a.code, ''), coalesce(a.message, ''), coalesce(a.hint, ''), coalesce(a.body, '')
-		FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1 LEFT JOIN desks d ON d.run_id = $2`,
-		id, runID).Scan(&s.asked, &s.answered, &s.orchestrator, &ago, &a.code, &a.message, &a.hint, &a.body)
-	s.served = err == nil && ago != nil && !ownerGone(*ago, leaseTime)
-	return a, s, err
 }
 
 // The verbs of an orchestrator, as they travel.

@@ -75,7 +75,9 @@ func Open(ctx context.Context, address string) (*Client, error) {
 	}
 	listen, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	c.listening.Go(func() { c.listen(listen) })
+	c.listening.Go(func() { // a call that misses a notification looks by itself
+		database.Listen(listen, c.config, false, c.wakeAll, func(channel, payload string) { c.wake(channel == c.asked(), payload) }, c.asked(), c.answered())
+	})
 	return c, nil
 }
 
@@ -105,6 +107,23 @@ func (c *Client) persist(ctx context.Context, do func(ctx context.Context) error
 	return database.Patience{Place: c.place, Attempt: attempt}.Persist(ctx, do)
 }
 
+// exec executes a statement that may be executed twice, as persist does, and returns the number of rows.
+func (c *Client) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		tag, err := c.pool.Exec(ctx, query, args...)
+		rows = tag.RowsAffected()
+		return err
+	})
+	return rows, err
+}
+
+// transaction does something in a transaction that may be done twice, as persist does.
+func (c *Client) transaction(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+	return c.persist(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
+	})
+}
+
 // once does something that may as well not be done.
 func (c *Client) once(ctx context.Context, query string, args ...any) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -118,11 +137,6 @@ func (c *Client) fail(err error) error { return database.Patience{Place: c.place
 // asked and answered name the two channels. One carries ids of runs, the other ids of requests.
 func (c *Client) asked() string    { return database.Channel("ramet_asked", c.schema) }
 func (c *Client) answered() string { return database.Channel("ramet_answered", c.schema) }
-
-// listen wakes waiting calls, until ctx ends. One that misses a notification looks by itself.
-func (c *Client) listen(ctx context.Context) {
-	database.Listen(ctx, c.config, false, c.wakeAll, func(channel, payload string) { c.wake(channel == c.asked(), payload) }, c.asked(), c.answered())
-}
 
 func (c *Client) wake(asked bool, payload string) {
 	c.mu.Lock()
@@ -287,14 +301,12 @@ func (c *Client) ClearButFiles(ctx context.Context, runID string) error {
 }
 
 func (c *Client) clear(ctx context.Context, runID string, tables ...string) error {
-	return c.persist(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
-			for _, table := range tables {
-				if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE run_id = $1`, runID); err != nil {
-					return err
-				}
+	return c.transaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		for _, table := range tables {
+			if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE run_id = $1`, runID); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
 	})
 }

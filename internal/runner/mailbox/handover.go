@@ -17,9 +17,7 @@ import (
 
 // PutHandover stores the record that a host needs to take the run over, in place of the one before.
 func (c *Client) PutHandover(ctx context.Context, runID string, body []byte) error {
-	return c.persist(ctx, func(ctx context.Context) error {
-		return c.durable(ctx, `INSERT INTO wills (run_id, body) VALUES ($1, $2) ON CONFLICT (run_id) DO UPDATE SET body = excluded.body`, runID, body)
-	})
+	return c.durable(ctx, `INSERT INTO wills (run_id, body) VALUES ($1, $2) ON CONFLICT (run_id) DO UPDATE SET body = excluded.body`, runID, body)
 }
 
 // PutFile keeps a copy of a file of the run's folder. One that is too large is not kept: the
@@ -32,10 +30,8 @@ func (c *Client) PutFile(ctx context.Context, runID, path string, data []byte) e
 	if err != nil {
 		return err
 	}
-	return c.persist(ctx, func(ctx context.Context) error {
-		return c.durable(ctx, `INSERT INTO files AS f (run_id, path, sha256, data) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (run_id, path) DO UPDATE SET sha256 = excluded.sha256, data = excluded.data WHERE f.sha256 <> excluded.sha256`, runID, path, b.sha256, b.data)
-	})
+	return c.durable(ctx, `INSERT INTO files AS f (run_id, path, sha256, data) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (run_id, path) DO UPDATE SET sha256 = excluded.sha256, data = excluded.data WHERE f.sha256 <> excluded.sha256`, runID, path, b.sha256, b.data)
 }
 
 // Copied returns the hashes of the files that copies are kept of, by path.
@@ -53,8 +49,9 @@ func (c *Client) Copied(ctx context.Context, runID string) (sums map[string]stri
 	return sums, err
 }
 
+// durable executes a statement that may be executed twice, and returns when it is on the disk.
 func (c *Client) durable(ctx context.Context, query string, args ...any) error {
-	return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+	return c.transaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, waitForDisk); err != nil {
 			return err
 		}
@@ -168,12 +165,9 @@ func (c *Client) Beat(ctx context.Context, h Host, lease time.Duration) error {
 	tick := time.NewTicker(max(lease/3, time.Millisecond))
 	defer tick.Stop()
 	for {
-		err := c.persist(ctx, func(ctx context.Context) error {
-			_, err := c.pool.Exec(ctx, `INSERT INTO hosts (host, seen_at, queues, parallel, version) VALUES ($1, clock_timestamp(), $2, $3, $4)
-				ON CONFLICT (host) DO UPDATE SET seen_at = excluded.seen_at, queues = excluded.queues, parallel = excluded.parallel, version = excluded.version`,
-				h.Name, h.Queues, h.Parallel, h.Version)
-			return err
-		})
+		_, err := c.exec(ctx, `INSERT INTO hosts (host, seen_at, queues, parallel, version) VALUES ($1, clock_timestamp(), $2, $3, $4)
+			ON CONFLICT (host) DO UPDATE SET seen_at = excluded.seen_at, queues = excluded.queues, parallel = excluded.parallel, version = excluded.version`,
+			h.Name, h.Queues, h.Parallel, h.Version)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -217,8 +211,6 @@ func ownerGone(ago int64, lease time.Duration) bool {
 // Forget takes a dead host off the list, when its jobs are given back. One that was
 // seen within the lease again stays.
 func (c *Client) Forget(ctx context.Context, host string, lease time.Duration) error {
-	return c.persist(ctx, func(ctx context.Context) error {
-		_, err := c.pool.Exec(ctx, `DELETE FROM hosts WHERE host = $1 AND seen_at < clock_timestamp() - make_interval(secs => $2)`, host, lease.Seconds())
-		return err
-	})
+	_, err := c.exec(ctx, `DELETE FROM hosts WHERE host = $1 AND seen_at < clock_timestamp() - make_interval(secs => $2)`, host, lease.Seconds())
+	return err
 }

@@ -62,19 +62,17 @@ func ServeRun(ctx context.Context, c *Client, runID string, epoch int64, orchest
 
 // acquireLease makes this the orchestrator of the run.
 func (s *server) acquireLease(ctx context.Context, epoch int64) error {
-	return s.persist(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, waitForDisk); err != nil {
-				return err
-			}
-			tag, err := tx.Exec(ctx, `INSERT INTO desks AS d (run_id, epoch, owner, seen_at) VALUES ($1, $2, $3, clock_timestamp())
-				ON CONFLICT (run_id) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, seen_at = excluded.seen_at WHERE d.epoch <= excluded.epoch`,
-				s.runID, epoch, s.owner)
-			if err == nil && tag.RowsAffected() == 0 {
-				err = s.overtaken()
-			}
+	return s.transaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, waitForDisk); err != nil {
 			return err
-		})
+		}
+		tag, err := tx.Exec(ctx, `INSERT INTO desks AS d (run_id, epoch, owner, seen_at) VALUES ($1, $2, $3, clock_timestamp())
+			ON CONFLICT (run_id) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, seen_at = excluded.seen_at WHERE d.epoch <= excluded.epoch`,
+			s.runID, epoch, s.owner)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = s.overtaken()
+		}
+		return err
 	})
 }
 
@@ -126,7 +124,11 @@ func (s *server) work(ctx context.Context, called <-chan struct{}) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-beat.C:
-			if err := s.persist(ctx, s.beat); err != nil {
+			rows, err := s.exec(ctx, `UPDATE desks SET seen_at = clock_timestamp() WHERE run_id = $1 AND owner = $2`, s.runID, s.owner)
+			if err == nil && rows == 0 {
+				err = s.overtaken()
+			}
+			if err != nil {
 				return err
 			}
 		case <-called:
@@ -136,15 +138,6 @@ func (s *server) work(ctx context.Context, called <-chan struct{}) error {
 			look = more
 		}
 	}
-}
-
-// beat shows that the orchestrator is taken, if it is still.
-func (s *server) beat(ctx context.Context) error {
-	tag, err := s.pool.Exec(ctx, `UPDATE desks SET seen_at = clock_timestamp() WHERE run_id = $1 AND owner = $2`, s.runID, s.owner)
-	if err == nil && tag.RowsAffected() == 0 {
-		err = s.overtaken()
-	}
-	return err
 }
 
 // request is a row that waits for its answer.
@@ -180,12 +173,9 @@ func (s *server) handle(ctx context.Context, r request) {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), attempt)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(2*time.Second, cancel) })()
-	s.persist(late, func(ctx context.Context) error {
-		_, err := s.pool.Exec(ctx, `WITH desk AS (SELECT FROM desks WHERE run_id = $1 AND owner = $2 FOR SHARE), request AS (SELECT id FROM requests WHERE id = $3 FOR SHARE),
-			answer AS (INSERT INTO answers (id, code, message, hint, body) SELECT request.id, $4, $5, $6, $7 FROM desk, request ON CONFLICT (id) DO NOTHING RETURNING id)
-			SELECT pg_notify($8, id::text) FROM answer`, s.runID, s.owner, r.id, a.code, a.message, a.hint, a.body, s.answered())
-		return err
-	})
+	s.exec(late, `WITH desk AS (SELECT FROM desks WHERE run_id = $1 AND owner = $2 FOR SHARE), request AS (SELECT id FROM requests WHERE id = $3 FOR SHARE),
+		answer AS (INSERT INTO answers (id, code, message, hint, body) SELECT request.id, $4, $5, $6, $7 FROM desk, request ON CONFLICT (id) DO NOTHING RETURNING id)
+		SELECT pg_notify($8, id::text) FROM answer`, s.runID, s.owner, r.id, a.code, a.message, a.hint, a.body, s.answered())
 }
 
 // call reads a request and has the orchestrator carry it out.
@@ -247,13 +237,11 @@ func (s *server) fetch(ctx context.Context, item, sum string) error {
 	if b.sha256 != sum {
 		return fault.New(fault.StorageCorrupt, "the input %s of %s was changed", sum, item)
 	}
-	return s.persist(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			if orchestrator, err := hasOrchestrator(ctx, tx, s.runID); err != nil || !orchestrator {
-				return err
-			}
-			return putBlobs(ctx, tx, s.runID, []blob{b})
-		})
+	return s.transaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if orchestrator, err := hasOrchestrator(ctx, tx, s.runID); err != nil || !orchestrator {
+			return err
+		}
+		return putBlobs(ctx, tx, s.runID, []blob{b})
 	})
 }
 
