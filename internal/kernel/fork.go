@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -158,7 +159,11 @@ func (h verbs) start(child agent.Agent, asked registry.Child) error {
 		p.legacy = legacy
 		h.mu.Unlock()
 	}
-	return h.task(child, thenOf(asked), h.family)
+	then := history.Then("") // the action that its report triggers
+	for _, d := range asked.Entries {
+		then = cmp.Or(then, d.Meta.Then)
+	}
+	return h.task(child, then, h.family)
 }
 
 // Before implements process.Kernel.
@@ -186,18 +191,6 @@ func (h verbs) Kill(ctx context.Context, k registry.Kill) (registry.Killed, erro
 func (h verbs) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, error) {
 	r.Claim = h.claim
 	return h.Store.Read(ctx, r)
-}
-
-func (h verbs) Await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
-	return h.p.await(ctx, w)
-}
-
-func (h verbs) HandOver(ctx context.Context) ([]id.Agent, error) {
-	return h.p.handOver(ctx, h.claim)
-}
-
-func (h verbs) Exit(ctx context.Context, _ id.Agent, result string) error {
-	return h.p.exit(ctx, result)
 }
 
 func (h verbs) Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (acts.Place, func(), error) {

@@ -152,9 +152,9 @@ func (k *Kernel) ancestor(ctx context.Context, a agent.Agent) (agent.Agent, bool
 // an end without mail doesn't.
 const lookAgain = 5 * time.Second
 
-// await blocks until what is waited for has come, or nobody is left from whom it could.
-func (p *agentProcess) await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
-	k := p.kernel
+// Await implements process.Kernel: it blocks until what is waited for has come, or nobody is left from whom it could.
+func (h verbs) Await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
+	k, p := h.Kernel, h.p
 	until := time.Now().Add(w.Timeout).Round(0) // the time in which the machine sleeps counts
 	late := time.NewTimer(w.Timeout)
 	defer late.Stop()
@@ -179,10 +179,11 @@ func (p *agentProcess) await(ctx context.Context, w acts.Wait) (acts.Waited, err
 		if err != nil {
 			return acts.Waited{}, err
 		}
-		came, err := p.unread(ctx, w.From)
+		letters, err := k.Store.Letters(ctx, p.id, mail.Filter{Unread: true})
 		if err != nil {
 			return acts.Waited{}, err
 		}
+		came := slices.ContainsFunc(letters, func(l mail.Letter) bool { return acts.From(l, w.From) })
 		switch out := (acts.Waited{Came: came, Working: working}); {
 		case came && !w.All, len(working) == 0:
 			return out, nil
@@ -199,12 +200,6 @@ func (p *agentProcess) await(ctx context.Context, w acts.Wait) (acts.Waited, err
 			return acts.Waited{}, llm.Ended(ctx)
 		}
 	}
-}
-
-// unread reports whether there is unread mail from an agent that this one waits for.
-func (p *agentProcess) unread(ctx context.Context, from []id.Agent) (bool, error) {
-	letters, err := p.kernel.Store.Letters(ctx, p.id, mail.Filter{Unread: true})
-	return slices.ContainsFunc(letters, func(l mail.Letter) bool { return acts.From(l, from) }), err
 }
 
 // working lists who could still write, of those that are waited for: who works, or waits
@@ -232,19 +227,6 @@ func (p *agentProcess) working(ctx context.Context, w acts.Wait) ([]id.Agent, er
 	return out, nil
 }
 
-// reporting are the agents here whose turns have ended and are about to be told of.
-func (k *Kernel) reporting() []id.Agent {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var out []id.Agent
-	for a, p := range k.live {
-		if p.reports() {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
 // others are the agents that work or wait, here or in another kernel, but for one; moving
 // says that one of them does more than to wait.
 func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bool, moving bool, err error) {
@@ -255,11 +237,13 @@ func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bo
 			moving = moving || s.Word != state.Waits
 		}
 	}
-	for _, a := range k.reporting() {
-		if a != but && !busy[a] {
+	k.mu.Lock()
+	for a, p := range k.live {
+		if p.reports() && a != but && !busy[a] {
 			busy[a], moving = true, true // its letter is on the way
 		}
 	}
+	k.mu.Unlock()
 	for _, a := range k.owing(but) {
 		moving = moving || !busy[a] // it died, and that is about to be told
 		busy[a] = true

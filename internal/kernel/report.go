@@ -153,16 +153,6 @@ func (p *agentProcess) reports() bool {
 	return p.exits || s.Word != "" && !s.Busy()
 }
 
-// thenOf returns the action that the report of a new child triggers.
-func thenOf(c registry.Child) history.Then {
-	for _, d := range c.Entries {
-		if d.Meta.Then != "" {
-			return d.Meta.Then
-		}
-	}
-	return ""
-}
-
 // then returns the action that the report of an agent's task triggers; empty if no tool forked it.
 func (k *Kernel) then(ctx context.Context, a id.Agent) (history.Then, error) {
 	task, err := registry.TaskOf(ctx, k.Store, a)
@@ -194,14 +184,14 @@ func (k *Kernel) wanted(ctx context.Context, parent, child id.Agent) (bool, erro
 	return false, nil
 }
 
-// handOver lets the reports of those who still work for the agent wake it.
-func (p *agentProcess) handOver(ctx context.Context, claim agent.Claim) ([]id.Agent, error) {
-	k := p.kernel
+// HandOver implements process.Kernel: it lets the reports of those who still work for the agent wake it.
+func (h verbs) HandOver(ctx context.Context) ([]id.Agent, error) {
+	k, p := h.Kernel, h.p
 	open := k.owing(p.id)
 	if len(open) == 0 {
 		return nil, nil
 	}
-	if _, err := k.Store.Append(ctx, p.id, claim, history.Draft{Kind: history.Command,
+	if _, err := k.Store.Append(ctx, p.id, h.claim, history.Draft{Kind: history.Command,
 		Meta: history.Meta{Command: history.ThenCommand, Then: history.ThenWake, Children: open}}); err != nil {
 		return nil, err
 	}

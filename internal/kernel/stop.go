@@ -218,10 +218,10 @@ func (k *Kernel) obituary(ctx context.Context, by, victim id.Agent) error {
 	return err
 }
 
-// exit is the end of an agent by its own hand: its parent gets the result, and its
+// Exit implements process.Kernel. It is the end of an agent by its own hand: its parent gets the result, and its
 // turn ends by itself.
-func (p *agentProcess) exit(ctx context.Context, result string) error {
-	k := p.kernel
+func (h verbs) Exit(ctx context.Context, _ id.Agent, result string) error {
+	k, p := h.Kernel, h.p
 	a, err := k.Store.Agent(ctx, p.id)
 	if err != nil {
 		return err

@@ -182,7 +182,9 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 			return nil, err
 		}
 		f.place(ctx, b)
-		b.child.Entries = b.begin(b.child.Entries)
+		if n := len(b.child.Entries); b.role != nil && n > 0 { // what a role is told comes before the prompt, the last entry
+			b.child.Entries = slices.Insert(b.child.Entries, n-1, append(b.role.Bounds(), b.role.Entry)...)
+		}
 		verb.Children = append(verb.Children, b.child)
 	}
 	made, err := f.kernel.Fork(ctx, verb)
@@ -287,7 +289,10 @@ func (b child) toParent(last bool) string {
 	if last {
 		out += " Results come by mail: continue your own work, then wait."
 	}
-	if out += b.thinks() + b.apart(); b.call.Note != "" {
+	if b.args.Effort != "" {
+		out += " It thinks with effort " + string(b.args.Effort) + ": if yours is another, its first request finds less in the cache."
+	}
+	if out += b.apart(); b.call.Note != "" {
 		out += "\n" + b.call.Note
 	}
 	return out
@@ -314,14 +319,6 @@ func (p Place) lacks(whose string) string {
 		return ""
 	}
 	return " It lacks " + whose + " uncommitted changes of " + text.FirstOf(p.Missing, 8) + "."
-}
-
-// thinks describes the cost of another reasoning effort.
-func (b child) thinks() string {
-	if b.args.Effort == "" {
-		return ""
-	}
-	return " It thinks with effort " + string(b.args.Effort) + ": if yours is another, its first request finds less in the cache."
 }
 
 // apart describes the cost of other tools or another model for a child that inherits the conversation: it can't use what
@@ -358,10 +355,6 @@ func (b child) toChild(siblings string) string {
 	}
 	return out + " Your last words are mailed to your parent: what you changed, how you checked it, what is open. " +
 		"You cannot ask the user; if you need a decision, end with the question: your parent's answer wakes you."
-}
-
-func (b child) toSibling() string {
-	return b.title() + " is a sibling of yours. Leave its task to it."
 }
 
 // does is a child's task in some words, for its siblings, unless there are many.
@@ -403,8 +396,8 @@ func parentTitle(a agent.Agent) string {
 
 // result drafts what the call of this child returns.
 func (b child) result(text, show string) history.Draft {
-	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{
-		{Type: history.Result, CallID: b.call.ID, Name: forkSpec().Name, Text: text, Show: show}}}
+	b.call.Name = forkSpec().Name
+	return toolResult(b.call, text, show)
 }
 
 // manySiblings is from how many children of one message on each begins before that message:
@@ -438,7 +431,7 @@ func entries(children []child, which int, before id.Message) ([]history.Draft, e
 		if i == which {
 			drafts = append(drafts, b.result(b.toChild(""), ""))
 		} else {
-			drafts = append(drafts, b.result(b.toSibling(), ""))
+			drafts = append(drafts, b.result(b.title()+" is a sibling of yours. Leave its task to it.", ""))
 		}
 	}
 	return append(drafts, prompt), nil
@@ -515,14 +508,6 @@ func (f fork) play(c *child) error {
 	}
 	c.child.Provider, c.child.Model = r.Provider, r.Model
 	return nil
-}
-
-// begin puts what a role is told before the child's prompt, which is the last of its entries.
-func (c child) begin(entries []history.Draft) []history.Draft {
-	if c.role == nil || len(entries) == 0 {
-		return entries
-	}
-	return slices.Insert(entries, len(entries)-1, append(c.role.Bounds(), c.role.Entry)...)
 }
 
 // Drivers finds programs that drive agents by their names; a kernel that has some is one.

@@ -413,14 +413,11 @@ func (a actor) handOver(ctx context.Context) (tool.Answer, error) {
 
 // head returns how the wait ended, before the messages.
 func (a actor) head(ctx context.Context, order Wait, done Waited, letters int) (string, error) {
-	if len(done.Working) == 0 {
-		if letters > 0 && !order.All {
-			return "", nil
-		}
-		return a.noneLeft(ctx, order, letters)
-	}
 	if letters > 0 && !order.All {
 		return "", nil
+	}
+	if len(done.Working) == 0 {
+		return a.noneLeft(ctx, order, letters)
 	}
 	names, err := a.listed(ctx, done.Working)
 	if err != nil {

@@ -125,7 +125,7 @@ func (r recall) read(ctx context.Context, ranges []history.Range, offset int) (t
 			if !e.Kind.Reaches() {
 				continue
 			}
-			said, err := r.plain(ctx, e)
+			said, _, err := r.text(ctx, e)
 			if err != nil {
 				return tool.Answer{}, err
 			}
@@ -185,7 +185,7 @@ func (r recall) search(ctx context.Context, ranges []history.Range, query string
 				if own || !ok {
 					continue
 				}
-				line := fmt.Sprintf("%s: %s\n", heading(e), text.Line(excerpt(said, at), 2*around+40))
+				line := fmt.Sprintf("%s: %s\n", heading(e), text.Line(from(upTo(said, min(len(said), at+around)), max(0, at-around)), 2*around+40))
 				if hits++; hits > mostHits || b.Len()+len(line)+120 > r.most || read > recallMostRead {
 					fmt.Fprintf(&b, "[there may be more in entries before %d: give them as range 1-%d]", e.ID, e.ID)
 					return tool.Answer{Text: b.String()}, nil
@@ -217,18 +217,9 @@ func found(said string, words []string) (int, bool) {
 	return min(at, len(said)), true
 }
 
-func excerpt(s string, at int) string {
-	return from(upTo(s, min(len(s), at+around)), max(0, at-around))
-}
-
 // heading names an entry.
 func heading(e history.Entry) string {
 	return fmt.Sprintf("entry %d, %s", e.ID, strings.ReplaceAll(string(e.Kind), "_", " "))
-}
-
-func (r recall) plain(ctx context.Context, e history.Entry) (string, error) {
-	said, _, err := r.text(ctx, e)
-	return said, err
 }
 
 // text returns the text of an entry; own reports whether this tool wrote it.

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -92,7 +93,7 @@ func (h Hook) Input(o Occasion, p Place) []byte {
 	in["transcript_path"] = "" // histories lie in a database
 	in["permission_mode"] = p.Mode
 	if h.Theirs {
-		in["permission_mode"] = theirMode(p.Mode)
+		in["permission_mode"] = cmp.Or(theirModes[p.Mode], "default")
 	}
 	in["agent_id"], in["agent_name"] = p.Agent, p.Name
 	if o.Tool != "" {
@@ -133,22 +134,15 @@ func toolResponse(h Hook, o Occasion, args json.RawMessage) map[string]any {
 	return out
 }
 
-// theirMode returns the other program's word for how calls are permitted.
-func theirMode(mode string) string {
-	switch mode {
-	case "edits", "box":
-		return "acceptEdits"
-	case "read-only":
-		return "plan"
-	}
-	return "default"
-}
+// theirModes are the other program's words for how calls are permitted.
+var theirModes = map[string]string{"edits": "acceptEdits", "box": "acceptEdits", "read-only": "plan"}
 
 // theirNames returns the names that the other program has for a tool. A tool of a server is mcp__ and
 // its name; one that the other program does not have keeps ours.
 func theirNames(tool string, args json.RawMessage) []string {
 	if info := toolinfo.Find(tool); info != nil && len(info.Names) > 0 {
-		if tool == "edit" && hasMember(args, "edits") { // several at once
+		var members map[string]json.RawMessage
+		if tool == "edit" && json.Unmarshal(args, &members) == nil && members["edits"] != nil { // several at once
 			return []string{"MultiEdit", "Edit"}
 		}
 		return slices.Clip(info.Names)
@@ -157,11 +151,6 @@ func theirNames(tool string, args json.RawMessage) []string {
 		return []string{"mcp__" + tool}
 	}
 	return []string{tool}
-}
-
-func hasMember(args json.RawMessage, name string) bool {
-	var members map[string]json.RawMessage
-	return json.Unmarshal(args, &members) == nil && members[name] != nil
 }
 
 // argumentsOf returns the arguments of a tool that the other program calls otherwise, ours to theirs.

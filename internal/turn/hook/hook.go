@@ -193,18 +193,13 @@ func Judge(o Occasion, p Place, ran []Ran) Verdict {
 		if a.tell != "" && !slices.Contains(v.Tell, a.tell) {
 			v.Tell = append(v.Tell, a.tell)
 		}
-		v.Entries = append(v.Entries, draftFiring(o, r, a))
+		v.Entries = append(v.Entries, history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.HookCommand, Hook: &history.Hook{
+			Event: string(o.Event), About: text.Line(o.Tool+o.About, 120), Program: text.Line(r.Hook.Command, 200), From: text.Line(r.Hook.From, 200),
+			Outcome: a.outcome, Why: text.Line(a.why, 300), Exit: r.Exit, TookMS: r.Took.Milliseconds(), Confined: r.Hook.Project,
+		}}})
 	}
 	v.Context = strings.Join(context, "\n")
 	return v
-}
-
-// draftFiring drafts what the history keeps of a firing.
-func draftFiring(o Occasion, r Ran, a answer) history.Draft {
-	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.HookCommand, Hook: &history.Hook{
-		Event: string(o.Event), About: text.Line(o.Tool+o.About, 120), Program: text.Line(r.Hook.Command, 200), From: text.Line(r.Hook.From, 200),
-		Outcome: a.outcome, Why: text.Line(a.why, 300), Exit: r.Exit, TookMS: r.Took.Milliseconds(), Confined: r.Hook.Project,
-	}}}
 }
 
 // Ran describes how the program of a hook ended.

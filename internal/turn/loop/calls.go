@@ -157,7 +157,8 @@ func (r *turn) together(ctx context.Context, jobs []*job) error {
 // join writes what the calls of a message brought with them, and tells the model of tools
 // that were opened.
 func (r *turn) join(ctx context.Context, calls []llm.Part) error {
-	if open := r.Tools.Open(); !offersExactly(r.offer, open.Told()) {
+	open := r.Tools.Open()
+	if told := slices.EqualFunc(r.offer, open.Told(), func(o llm.Tool, t tool.Tool) bool { return o.Name == tool.NameOf(t) }); !told {
 		r.fixed -= sizeOfTools(r.offer)
 		r.tell(open)
 	}
@@ -191,11 +192,6 @@ func sizeOfTools(offer []llm.Tool) (n int64) {
 	return n
 }
 
-// offersExactly reports whether the model was told of exactly these tools.
-func offersExactly(offer []llm.Tool, box tool.Box) bool {
-	return slices.EqualFunc(offer, box, func(o llm.Tool, t tool.Tool) bool { return o.Name == tool.NameOf(t) })
-}
-
 // permit begins a call: it is announced and asked for. A refusal is an answer; an
 // error is the end of the turn.
 func (r *turn) permit(ctx context.Context, j *job) error {
@@ -223,7 +219,8 @@ func (r *turn) permit(ctx context.Context, j *job) error {
 	case err == nil:
 		// A person's yes is durable before anything happens because of it.
 		if record != nil && record.By == history.ByPerson {
-			if err := r.write(ctx, draftPermission(j)); err != nil {
+			yes := history.Meta{Command: history.PermitCommand, CallID: text.Storable(j.call.CallID), Permission: record, Actor: record.Actor}
+			if err := r.write(ctx, history.Draft{Kind: history.Command, Meta: yes}); err != nil {
 				return err
 			}
 		}
@@ -288,7 +285,9 @@ func (r *turn) conclude(ctx context.Context, j *job) error {
 		return err
 	}
 	j.written = true
-	r.count(j, a.IsError)
+	if !a.IsError {
+		r.out.Worked++
+	}
 	people := cmp.Or(a.Show, clipEnd(a.Text, maxShow))
 	r.emit(Event{Type: CallEnded, CallID: j.call.CallID, Tool: j.call.Name, Text: people, IsError: a.IsError})
 	return nil
@@ -309,12 +308,6 @@ func (r *turn) keep(ctx context.Context, j *job, a tool.Answer) error {
 // waits reports whether a call has no result yet.
 func (r *turn) waits(j *job) bool {
 	return slices.ContainsFunc(r.c.Unanswered(), func(p llm.Part) bool { return p.CallID == j.call.CallID })
-}
-
-func (r *turn) count(j *job, failed bool) {
-	if !failed {
-		r.out.Worked++
-	}
 }
 
 // batches carries out the calls of each tool that takes them together.
@@ -430,7 +423,9 @@ func (r *turn) told(j *job, entries []history.Entry) (answer string, failed bool
 		}
 	}
 	r.repeats.note(j.call, out.Text, out.IsError, r.Limits.Repeats)
-	r.count(j, out.IsError)
+	if !out.IsError {
+		r.out.Worked++
+	}
 	r.emit(out)
 	return out.Text, out.IsError
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
@@ -31,14 +30,6 @@ func ContextFault(ctx context.Context) error {
 	return fault.New(fault.Cancelled, "the turn was stopped: %w", cause)
 }
 
-// awaitDeadline waits until a context whose deadline has passed is done: connections have timers of their own for the
-// same deadline, and theirs may be the first.
-func awaitDeadline(ctx context.Context) {
-	if until, ok := ctx.Deadline(); ok && !time.Now().Before(until) {
-		<-ctx.Done()
-	}
-}
-
 // LostAgent reports whether the agent is no longer ours: nothing more may be written.
 func LostAgent(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
 
@@ -48,10 +39,8 @@ func isStorageFault(err error) bool {
 	return ok && (strings.HasPrefix(string(f.Code), "STORAGE_") || f.Code == fault.HistoryDamaged)
 }
 
-const (
-	// goesOn opens a conversation that the model would open otherwise.
-	goesOn = "(conversation continues)"
-)
+// goesOn opens a conversation that the model would open otherwise.
+const goesOn = "(conversation continues)"
 
 // stop ends the turn at a limit; the history says so.
 func (r *turn) stop(ctx context.Context, why *fault.Error) error {

@@ -29,10 +29,6 @@ type measures struct {
 	last   bool  // the results that the model has not read yet stay whatever their size
 }
 
-func measuresOf(window int64) []measures {
-	return []measures{{window / 8, window / 4, true}, {window / 16, window / 8, true}, {0, window / 16, false}}
-}
-
 // plan describes how room is made.
 type plan struct {
 	from, to int          // the items that a summary replaces; the same: none
@@ -65,7 +61,7 @@ func (r *turn) sketch() sketch {
 // plan frees so many bytes of a window of so many, or as many as can be.
 func (s sketch) plan(need, window int64) plan {
 	var best plan
-	for _, m := range measuresOf(window) {
+	for _, m := range []measures{{window / 8, window / 4, true}, {window / 16, window / 8, true}, {0, window / 16, false}} {
 		p := s.under(m, need, window)
 		if p.frees >= need {
 			return p

@@ -61,7 +61,11 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	r.spent(said.call)
-	r.measure(said)
+	if most := r.counted(said.counted, said.sent); most > 0 {
+		r.Learnt.learn(most)
+		r.narrow = most
+		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s reads about %d tokens and cuts what is longer without saying so; from now on room is made before that (`ramet config set context %d` says so beforehand)", r.Ref, most, most)})
+	}
 	if text := r.kept(said.message.Text()); text != "" || len(calls) == 0 {
 		r.out.Text = text
 		if r.Schema == nil {
@@ -98,15 +102,6 @@ func (r *turn) hear(ctx context.Context) error {
 	err := r.write(ctx, heard.Drafts...)
 	heard.Written(err)
 	return err
-}
-
-// measure takes what was counted of an answer.
-func (r *turn) measure(said reply) {
-	if most := r.counted(said.counted, said.sent); most > 0 {
-		r.Learnt.learn(most)
-		r.narrow = most
-		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s reads about %d tokens and cuts what is longer without saying so; from now on room is made before that (`ramet config set context %d` says so beforehand)", r.Ref, most, most)})
-	}
 }
 
 // answer asks the model, within the budget and the context that it has.
@@ -171,7 +166,9 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 		return reply{}, r.refused(ctx, err)
 	}
 	r.out.Steps++
-	r.look(ctx)
+	if r.Files != nil { // a state is taken while the model is asked
+		r.files.taking = r.Files.Take(ctx)
+	}
 	all := slices.Concat(r.System, r.c.Messages())
 	size := r.fixed + r.c.state.size
 	q := r.request(all, limit)
@@ -179,7 +176,7 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	said, shown, err := r.stream(ctx, q, true)
 	r.pauses.answered(time.Now())
 	r.sent, said.sent, said.limit = len(all)-len(r.System), size, limit
-	if err != nil && shown == "" && ctx.Err() == nil && isVendorDown(err) && len(r.Others) > 0 {
+	if err != nil && shown == "" && ctx.Err() == nil && slices.Contains(vendorDown, fault.CodeOf(err)) && len(r.Others) > 0 {
 		if err := r.fallBack(ctx, said.call, err); err != nil {
 			return said, err
 		}
@@ -193,7 +190,9 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 
 // broken records a call that gave no answer, and what was shown of it.
 func (r *turn) broken(ctx context.Context, call decorate.RecordedCall, shown string, why error) error {
-	awaitDeadline(ctx)
+	if until, ok := ctx.Deadline(); ok && !time.Now().Before(until) {
+		<-ctx.Done() // connections have timers of their own for the same deadline, and theirs may be the first
+	}
 	if ctx.Err() != nil {
 		why = ContextFault(ctx)
 	}
@@ -327,16 +326,9 @@ func (p *pauses) ask(now time.Time, before time.Duration) bool {
 
 func (p *pauses) answered(now time.Time) { p.last = now }
 
-// isVendorDown reports whether a vendor cannot answer now, whatever it is asked: it was not
+// vendorDown lists the faults of a vendor that cannot answer now, whatever it is asked: it was not
 // reached, failed on its side, or takes no more requests.
-func isVendorDown(err error) bool {
-	for _, code := range []fault.Code{fault.ProviderUnreachable, fault.ProviderOverloaded, fault.ProviderRateLimit, fault.StreamCut} {
-		if fault.Is(err, code) {
-			return true
-		}
-	}
-	return false
-}
+var vendorDown = []fault.Code{fault.ProviderUnreachable, fault.ProviderOverloaded, fault.ProviderRateLimit, fault.StreamCut}
 
 // fallBack lets the next model go on until the turn ends; the history says so, and
 // has the call that failed.

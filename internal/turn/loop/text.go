@@ -2,7 +2,6 @@ package loop
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"sync"
 
@@ -36,13 +35,9 @@ func clipEnd(s string, limit int) string {
 // changed is not signed any more. false: there is nothing in it.
 func (r *turn) part(p llm.Part) (llm.Part, bool) {
 	before := p
-	p.Text, p.Malformed, p.Args = r.kept(p.Text), r.kept(p.Malformed), r.args(p.Args)
+	p.Text, p.Malformed, p.Args = r.kept(p.Text), r.kept(p.Malformed), text.Strings(p.Args, r.kept)
 	p.Name, p.CallID = text.Storable(p.Name), text.Storable(p.CallID)
-	same := p.Text == before.Text && p.Malformed == before.Malformed && bytes.Equal(p.Args, before.Args)
-	if r.Clean(string(p.Opaque)) != string(p.Opaque) {
-		same = false
-	}
-	if !same {
+	if p.Text != before.Text || p.Malformed != before.Malformed || !bytes.Equal(p.Args, before.Args) || r.Clean(string(p.Opaque)) != string(p.Opaque) {
 		p.Signature, p.Opaque = "", nil
 	}
 	p.Sources = r.pages(p.Sources)
@@ -58,9 +53,6 @@ func (r *turn) pages(list []llm.Source) []llm.Source {
 	}
 	return out
 }
-
-// args cleans the texts in arguments and leaves everything else as it was sent.
-func (r *turn) args(raw json.RawMessage) json.RawMessage { return text.Strings(raw, r.kept) }
 
 // storedPart returns a part as the history has it.
 func storedPart(p llm.Part) history.Part {

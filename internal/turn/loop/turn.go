@@ -256,13 +256,6 @@ type stating struct {
 // mayWrite reports whether calls of a tool can change files.
 func mayWrite(s tool.Spec) bool { return s.Access == tool.Writes || s.Access == tool.Commands }
 
-// look begins to take a state, while the model is asked.
-func (r *turn) look(ctx context.Context) {
-	if r.Files != nil {
-		r.files.taking = r.Files.Take(ctx)
-	}
-}
-
 // stated drafts the state that was taken before the model's message, if that is to be told:
 // calls may have written, or are about to for the first time.
 func (r *turn) stated(ctx context.Context, calls []llm.Part) []history.Draft {

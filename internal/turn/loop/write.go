@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	states "ramet/internal/core/state"
 	"ramet/internal/model/decorate"
@@ -41,13 +40,11 @@ func (r *turn) catchUp(ctx context.Context) ([]history.Entry, error) {
 
 func (r *turn) take(ctx context.Context, entries []history.Entry) error {
 	fresh, err := r.c.Add(ctx, entries...)
+	if err == nil && !fresh {
+		err = r.reread(ctx)
+	}
 	if err != nil {
 		return err
-	}
-	if !fresh {
-		if err := r.reread(ctx); err != nil {
-			return err
-		}
 	}
 	for i := range entries {
 		r.c.last = max(r.c.last, entries[i].ID)
@@ -92,12 +89,6 @@ func (j *job) result(a tool.Answer) history.Draft {
 	d := draftResult(j.call, a)
 	d.Meta.Permission = j.record
 	return d
-}
-
-// draftPermission drafts a person's yes to a call.
-func draftPermission(j *job) history.Draft {
-	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.PermitCommand,
-		CallID: text.Storable(j.call.CallID), Permission: j.record, Actor: j.record.Actor}}
 }
 
 // draftUsage drafts the record of a call of the model.

@@ -29,7 +29,11 @@ type word struct {
 // as substitutions, loops, functions, here documents, and files that are written
 // or read by the shell.
 func takeApart(line string) (commands [][]word, ok bool) {
-	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, isOddRune) {
+	// Shells and parsers disagree about these characters.
+	odd := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.IsSpace(r) && r > 0x7f
+	}
+	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, odd) {
 		return nil, false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")
@@ -37,7 +41,7 @@ func takeApart(line string) (commands [][]word, ok bool) {
 		return nil, false
 	}
 	t := taker{ok: true}
-	t.statements(file.Stmts)
+	t.statements(file.Stmts...)
 	return t.commands, t.ok && len(t.commands) > 0
 }
 
@@ -52,41 +56,31 @@ func hasComment(file *syntax.File) (found bool) {
 	return found
 }
 
-// isOddRune reports whether shells and parsers disagree about a character.
-func isOddRune(r rune) bool {
-	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.IsSpace(r) && r > 0x7f
-}
-
 type taker struct {
 	commands [][]word
 	ok       bool
 }
 
-func (t *taker) statements(list []*syntax.Stmt) {
+func (t *taker) statements(list ...*syntax.Stmt) {
 	for _, s := range list {
-		t.statement(s)
-	}
-}
-
-func (t *taker) statement(s *syntax.Stmt) {
-	if s.Coprocess || s.Disown {
-		t.ok = false
-	}
-	for _, r := range s.Redirs {
-		t.ok = t.ok && isHarmless(r)
-	}
-	switch c := s.Cmd.(type) {
-	case *syntax.CallExpr:
-		t.call(c)
-	case *syntax.BinaryCmd:
-		t.statement(c.X)
-		t.statement(c.Y)
-	case *syntax.Subshell:
-		t.statements(c.Stmts)
-	case *syntax.Block:
-		t.statements(c.Stmts)
-	default:
-		t.ok = false
+		if s.Coprocess || s.Disown {
+			t.ok = false
+		}
+		for _, r := range s.Redirs {
+			t.ok = t.ok && isHarmless(r)
+		}
+		switch c := s.Cmd.(type) {
+		case *syntax.CallExpr:
+			t.call(c)
+		case *syntax.BinaryCmd:
+			t.statements(c.X, c.Y)
+		case *syntax.Subshell:
+			t.statements(c.Stmts...)
+		case *syntax.Block:
+			t.statements(c.Stmts...)
+		default:
+			t.ok = false
+		}
 	}
 }
 
@@ -318,7 +312,7 @@ func (g glob) fits(s string) bool {
 	if len(rest) == 0 {
 		return s == first
 	}
-	if !strings.HasPrefix(s, first) || leavesFolder(s) {
+	if !strings.HasPrefix(s, first) || slices.Contains(strings.Split(s, "/"), "..") {
 		return false
 	}
 	s = s[len(first):]
@@ -330,13 +324,4 @@ func (g glob) fits(s string) bool {
 		s = s[i+len(p):]
 	}
 	return strings.HasSuffix(s, rest[len(rest)-1])
-}
-
-func leavesFolder(s string) bool {
-	for part := range strings.SplitSeq(s, "/") {
-		if part == ".." {
-			return true
-		}
-	}
-	return false
 }

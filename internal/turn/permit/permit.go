@@ -217,7 +217,9 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 		q.Outside = true // without a box, it can only run outside
 		missing := p.confinable()
 		if missing == nil && permitted {
-			p.tellBoxed(q.Agent, by[0].Rule)
+			if p.Boxed != nil {
+				p.boxed.Do(func() { p.Boxed(q.Agent, by[0].Rule) })
+			}
 			return d.byRule(tool.Confine, by), nil
 		}
 		if missing == nil {
@@ -269,7 +271,9 @@ func (d *decision) ask(ctx context.Context) error {
 	if v.Choice == ForProject {
 		if err := p.Book.Save(ctx, rule); err != nil {
 			v.Choice = Once
-			p.warn(q.Agent, "the call is permitted once; the rule could not be saved: "+err.Error())
+			if p.Warn != nil {
+				p.Warn(q.Agent, "the call is permitted once; the rule could not be saved: "+err.Error())
+			}
 		}
 	}
 	d.record = d.refuse(history.ByPerson)
@@ -318,31 +322,16 @@ func (d *decision) byRule(g tool.Grant, by []held) bool {
 
 // refuse returns the record of a refusal.
 func (d *decision) refuse(by string) *history.Permission {
-	return &history.Permission{Answer: history.Refused, By: by, Mode: string(d.mode), At: history.Moment(d.policy.now())}
-}
-
-func (p *Policy) now() time.Time {
-	if p.Now == nil {
-		return time.Now()
+	now := time.Now
+	if d.policy.Now != nil {
+		now = d.policy.Now
 	}
-	return p.Now()
+	return &history.Permission{Answer: history.Refused, By: by, Mode: string(d.mode), At: history.Moment(now())}
 }
 
 // canAsk reports whether a person can be asked about what an agent does.
 func (p *Policy) canAsk(ctx context.Context, a id.Agent) bool {
 	return p.Ask != nil && (p.Reachable == nil || p.Reachable(ctx, a))
-}
-
-func (p *Policy) warn(a id.Agent, what string) {
-	if p.Warn != nil {
-		p.Warn(a, what)
-	}
-}
-
-func (p *Policy) tellBoxed(a id.Agent, r Rule) {
-	if p.Boxed != nil {
-		p.boxed.Do(func() { p.Boxed(a, r) })
-	}
 }
 
 func (p *Policy) confinable() error {

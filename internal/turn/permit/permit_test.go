@@ -359,7 +359,7 @@ func TestAQuestionHoldsAllArguments(t *testing.T) {
 }
 
 func TestChosenAcceptsExactlyTheOfferedChoices(t *testing.T) {
-	q := Question{Choices: []string{"red", "green", "blue"}}
+	q := Question{Says: "which?", Choices: []string{"red", "green", "blue"}}
 	for choice, want := range map[Choice]string{"1": "red", "2": "green", "3": "blue",
 		"0": "", "4": "", "-1": "", "01": "", "+1": "", "1 ": "", "": "", "red": "", Refuse: "", Because: ""} {
 		if got, ok := q.Chosen(choice); got != want || ok != (want != "") {
@@ -370,7 +370,7 @@ func TestChosenAcceptsExactlyTheOfferedChoices(t *testing.T) {
 		}
 	}
 	var texts []string
-	for _, o := range q.answers() {
+	for _, o := range q.Options() {
 		texts = append(texts, o.Text)
 	}
 	if got := strings.Join(texts, "|"); !strings.HasSuffix(got, "|red|green|blue") || len(texts) != 5 {

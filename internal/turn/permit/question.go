@@ -92,7 +92,12 @@ type Option struct {
 // Options returns the choices, in the order of all faces: no first.
 func (q Question) Options() []Option {
 	if q.Says != "" {
-		return q.answers()
+		// The first is as harmless as a no.
+		out := []Option{{Choice: Refuse, Text: "no answer: it decides itself"}, {Choice: Because, Text: "in other words \u2026"}}
+		for i, c := range q.Choices {
+			out = append(out, Option{Choice: Choice(strconv.Itoa(i + 1)), Text: c})
+		}
+		return out
 	}
 	rule := ""
 	if q.Rule != (Rule{}) {
@@ -183,15 +188,6 @@ func (q Question) Chosen(c Choice) (string, bool) {
 	return q.Choices[n-1], true
 }
 
-// answers returns the options of a question of the model's own. The first is as harmless as a no.
-func (q Question) answers() []Option {
-	out := []Option{{Choice: Refuse, Text: "no answer: it decides itself"}, {Choice: Because, Text: "in other words \u2026"}}
-	for i, c := range q.Choices {
-		out = append(out, Option{Choice: Choice(strconv.Itoa(i + 1)), Text: c})
-	}
-	return out
-}
-
 // checkAnswer refuses what a question of the model's own does not offer.
 func (q Question) checkAnswer(v Verdict) error {
 	if _, ok := q.Chosen(v.Choice); ok || v.Choice == Refuse {
@@ -261,11 +257,10 @@ func unsavableReason(tool, subject string) string {
 	if tool != shell {
 		return ""
 	}
-	found := markCommandLine(subject)
-	if len(found) == 0 {
-		return ""
+	if found := markCommandLine(subject); len(found) > 0 {
+		return "it is destructive or unpredictable: " + strings.Join(found, ", ")
 	}
-	return "it is destructive or unpredictable: " + strings.Join(found, ", ")
+	return ""
 }
 
 // samples are commands that no rule may be saved for. A rule that a person wrote wider
@@ -301,15 +296,11 @@ func (q Question) CheckSaved(r Rule) error {
 			return refuse("it would also permit %q", line)
 		}
 	}
-	if found := markCommandLine(plainWords(r.Pattern)); len(found) > 0 {
+	plain := strings.NewReplacer(`\`, "", "*", "x").Replace(r.Pattern) // as if it were a command
+	if found := markCommandLine(plain); len(found) > 0 {
 		return refuse("%s", strings.Join(found, ", "))
 	}
 	return nil
-}
-
-// plainWords returns a pattern as if it were a command.
-func plainWords(pattern string) string {
-	return strings.NewReplacer(`\`, "", "*", "x").Replace(pattern)
 }
 
 func escapePattern(s, special string) string {

@@ -143,7 +143,11 @@ func refuseArguments(name string, form *shape.Shape, err error, meant string) An
 	if meant != "" {
 		said += ". " + meant
 	}
-	return Failed(said + ". " + fieldsOf(form) + " Nothing was run.")
+	fields := "It has no fields."
+	if len(form.Fields()) > 0 {
+		fields = "Fields: " + listMembers(form) + "."
+	}
+	return Failed(said + ". " + fields + " Nothing was run.")
 }
 
 // nearestMembers says of arguments that a tool does not have what they should perhaps be called; near
@@ -175,14 +179,7 @@ func meantField(form *shape.Shape, unknown string) string {
 	return text.NearestWord(unknown, names)
 }
 
-// fieldsOf lists what a tool takes, with the members of what is in lists.
-func fieldsOf(form *shape.Shape) string {
-	if len(form.Fields()) == 0 {
-		return "It has no fields."
-	}
-	return "Fields: " + listMembers(form) + "."
-}
-
+// listMembers lists what a tool takes, with the members of what is in lists.
 func listMembers(form *shape.Shape) string {
 	var names []string
 	for _, f := range form.Fields() {
