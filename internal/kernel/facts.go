@@ -120,9 +120,7 @@ type surroundings struct {
 	box   tool.Box
 }
 
-var _ acts.Places = verbs{}
-
-// Facts implements acts.Places: what a child that knows nothing else learns about itself and
+// Facts implements process.Kernel: what a child that knows nothing else learns about itself and
 // the place.
 func (h verbs) Facts(ctx context.Context, child agent.Agent) string {
 	m := h.around.model

@@ -205,10 +205,10 @@ func (h verbs) Recent(ctx context.Context, a id.Agent, most int) ([]history.Entr
 	return history.Newest(ctx, h.Store, history.Range{Agent: a}, most)
 }
 
-// Defined implements acts.Roles.
+// Defined implements process.Kernel.
 func (h verbs) Defined() bool { return h.Options.Roles != nil && h.Options.Roles() }
 
-// Role implements acts.Roles.
+// Role implements process.Kernel.
 func (h verbs) Role(name string) (acts.Role, error) {
 	if h.Options.Role == nil {
 		return acts.Role{}, fault.New(fault.NotFound, "no agent %.60q is defined", name)
@@ -216,7 +216,7 @@ func (h verbs) Role(name string) (acts.Role, error) {
 	return h.Options.Role(name)
 }
 
-// Driver implements acts.Drivers.
+// Driver implements process.Kernel.
 func (h verbs) Driver(name string) (llm.Ref, error) {
 	if h.Options.Driver == nil {
 		return llm.Ref{}, fault.New(fault.NotFound, "no driver %.60q is known", name)
@@ -224,7 +224,7 @@ func (h verbs) Driver(name string) (llm.Ref, error) {
 	return h.Options.Driver(name)
 }
 
-// Drivers implements acts.Drivers.
+// Drivers implements process.Kernel.
 func (h verbs) Drivers() []string {
 	if h.Options.Drivers == nil {
 		return nil

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -140,25 +141,14 @@ func otherHooks(group Object) (rest [][]byte, ours bool) {
 	if err != nil {
 		return nil, false
 	}
-	for _, h := range list {
-		if isOurs(h) {
-			ours = true
-		} else {
-			rest = append(rest, h)
-		}
-	}
-	return rest, ours
-}
-
-// isOurs reports whether a hook runs our command.
-func isOurs(hook []byte) bool {
-	o, err := ObjectOf(hook)
-	if err != nil {
-		return false
-	}
-	raw, _ := o.Get("command")
-	command, ok := ParseJSONText(raw)
-	return ok && mine().MatchString(command)
+	n := len(list)
+	rest = slices.DeleteFunc(list, func(h []byte) bool {
+		o, _ := ObjectOf(h)
+		raw, _ := o.Get("command")
+		command, ok := ParseJSONText(raw)
+		return ok && mine().MatchString(command)
+	})
+	return rest, len(rest) < n
 }
 
 // makeGroup returns one element of an event's list.
@@ -199,12 +189,12 @@ type ClaudeInput struct {
 // an error.
 func ParseClaudeInput(data []byte) (ClaudeInput, error) {
 	var in ClaudeInput
-	if err := json.Unmarshal(data, &in); err != nil {
-		return in, fault.New(fault.InvalidText, "read hook input: %w", err).
-			WithHint("this command is for Claude Code, which gives it JSON on standard input")
+	err := json.Unmarshal(data, &in)
+	if err == nil && in.Event == "" {
+		err = errors.New("there is no hook_event_name")
 	}
-	if in.Event == "" {
-		return in, fault.New(fault.InvalidText, "read hook input: there is no hook_event_name").
+	if err != nil {
+		return in, fault.New(fault.InvalidText, "read hook input: %w", err).
 			WithHint("this command is for Claude Code, which gives it JSON on standard input")
 	}
 	return in, nil

@@ -155,11 +155,12 @@ func readMinutes(e *Entry, raw []byte) {
 
 // fieldOf returns the field of a key; false if the member is not ours.
 func fieldOf(key string) (entryField, bool) {
-	i := slices.IndexFunc(entryFields, func(f entryField) bool { return f.key == key })
-	if i < 0 {
-		return entryField{}, false
+	for _, f := range entryFields {
+		if f.key == key {
+			return f, true
+		}
 	}
-	return entryFields[i], true
+	return entryField{}, false
 }
 
 func readEntry(raw []byte, at int) (Entry, bool) {
@@ -398,7 +399,8 @@ func ObjectOf(raw []byte) (Object, error) {
 	}
 	var o Object
 	for i := 0; i < len(parts); i += 2 {
-		o.Members = append(o.Members, Member{textOrdered(parts[i]), parts[i+1]})
+		key, _ := ParseJSONText(parts[i])
+		o.Members = append(o.Members, Member{key, parts[i+1]})
 	}
 	return o, nil
 }
@@ -431,27 +433,23 @@ func splitJSON(raw []byte) (parts [][]byte, err error) {
 	return parts, nil
 }
 
-func textOrdered(raw []byte) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
 // ParseJSONText returns the text of a value that is a string.
 func ParseJSONText(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	return textOrdered(raw), true
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return "", true
+	}
+	return s, true
 }
 
 // Get returns the value of a key.
 func (o Object) Get(key string) ([]byte, bool) {
-	for i := len(o.Members) - 1; i >= 0; i-- {
-		if o.Members[i].Key == key {
-			return o.Members[i].Raw, true
+	for _, m := range slices.Backward(o.Members) {
+		if m.Key == key {
+			return m.Raw, true
 		}
 	}
 	return nil, false
@@ -470,13 +468,7 @@ func (o *Object) Set(key string, raw []byte) {
 
 // Delete removes every member with a key.
 func (o *Object) Delete(key string) {
-	kept := o.Members[:0:0]
-	for _, m := range o.Members {
-		if m.Key != key {
-			kept = append(kept, m)
-		}
-	}
-	o.Members = kept
+	o.Members = slices.DeleteFunc(slices.Clone(o.Members), func(m Member) bool { return m.Key == key })
 }
 
 // Append appends the object, indented for a place depth levels inside a document.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -48,12 +49,9 @@ type FolderOptions struct {
 
 // FolderAt returns the ledger of a state folder, which need not exist: the first entry makes it.
 func FolderAt(dir string, o FolderOptions) *Folder {
-	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, turn: make(chan struct{}, 1)}
+	f := &Folder{dir: dir, now: o.Now, wait: cmp.Or(o.Wait, 10*time.Second), told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, turn: make(chan struct{}, 1)}
 	if f.now == nil {
 		f.now = time.Now
-	}
-	if f.wait == 0 {
-		f.wait = 10 * time.Second
 	}
 	if f.told == nil {
 		f.told = func(RepairResult) {}

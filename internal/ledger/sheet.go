@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -136,12 +138,10 @@ func (s *Sheet) Entries() []Entry {
 }
 
 // add appends a new entry.
-func (s *Sheet) add(e Entry, extra []Member) Entry {
+func (s *Sheet) add(e Entry, extra []Member) {
 	e.raw, e.at = nil, len(s.rows)
-	e.raw = e.text(extra)
-	s.rows = append(s.rows, row{e, true})
-	s.changed = true
-	return e
+	s.rows = append(s.rows, row{})
+	s.put(e, extra)
 }
 
 // put replaces an entry in its place.
@@ -152,26 +152,13 @@ func (s *Sheet) put(e Entry, extra []Member) Entry {
 	return e
 }
 
-// keep removes the rows that do not stay.
-func (s *Sheet) keep(stays func(int) bool) {
-	kept := s.rows[:0:0]
-	for i, r := range s.rows {
-		if stays(i) {
-			kept = append(kept, r)
-		}
-	}
-	s.changed = s.changed || len(kept) != len(s.rows)
-	s.rows = kept
-}
-
 // Find returns the entry that an id means: the newest live one, else the newest.
 func (s *Sheet) Find(id string) (Entry, bool) {
 	found := -1
 	if id == "" {
 		return Entry{}, false
 	}
-	for i := len(s.rows) - 1; i >= 0; i-- {
-		r := s.rows[i]
+	for i, r := range slices.Backward(s.rows) {
 		switch {
 		case !r.ok || r.ID != id:
 		case r.Status.Live():
@@ -233,8 +220,8 @@ func (s *Sheet) Interrupted(judge Judge) (Entry, bool) {
 }
 
 func (s *Sheet) newest(fits func(Entry) bool) (Entry, bool) {
-	for i := len(s.rows) - 1; i >= 0; i-- {
-		if e := s.entry(i); s.rows[i].ok && fits(e) {
+	for _, e := range slices.Backward(s.Entries()) {
+		if fits(e) {
 			return e, true
 		}
 	}
@@ -243,13 +230,7 @@ func (s *Sheet) newest(fits func(Entry) bool) (Entry, bool) {
 
 // Plan returns the entries of a plan, oldest first.
 func (s *Sheet) Plan(plan string) []Entry {
-	out := []Entry{}
-	for _, e := range s.Entries() {
-		if e.Plan == plan {
-			out = append(out, e)
-		}
-	}
-	return out
+	return slices.DeleteFunc(s.Entries(), func(e Entry) bool { return e.Plan != plan })
 }
 
 // Outcome returns the last entry of the chain of resumes that an entry of this sheet is in.
@@ -264,11 +245,10 @@ func (s *Sheet) Outcomes() func(Entry) Entry {
 // Sweep marks every spawned entry that is gone as interrupted, and returns those.
 func (s *Sheet) Sweep(judge Judge, now time.Time) []Entry {
 	var out []Entry
-	for i, r := range s.rows {
-		if !r.ok || r.Status != Spawned {
+	for _, e := range s.Entries() {
+		if e.Status != Spawned {
 			continue
 		}
-		e := s.entry(i)
 		if why, gone := judge(e); gone {
 			moved, _ := e.Move(Interrupted, why, now) // which spawned always allows
 			out = append(out, s.put(moved, nil))
@@ -299,7 +279,14 @@ func (s *Sheet) Prune() {
 			}
 		}
 	}
-	s.keep(func(i int) bool { return !gone[last[i]] })
+	kept := s.rows[:0:0]
+	for i, r := range s.rows {
+		if !gone[last[i]] {
+			kept = append(kept, r)
+		}
+	}
+	s.changed = s.changed || len(kept) != len(s.rows)
+	s.rows = kept
 }
 
 // lasts returns, for each row, the row in which its chain of resumes ends.
@@ -429,12 +416,9 @@ func (s *Sheet) free(id string) error {
 // after returns now, or a time later than every entry of the same id: (id, time) is the key.
 func (s *Sheet) after(id string, now time.Time) time.Time {
 	now = truncateTime(now)
-	for i, r := range s.rows {
-		if !r.ok || r.ID != id {
-			continue
-		}
-		if at := s.entry(i).At; !now.After(at) {
-			now = truncateTime(at).Add(time.Millisecond)
+	for _, e := range s.Entries() {
+		if e.ID == id && !now.After(e.At) {
+			now = truncateTime(e.At).Add(time.Millisecond)
 		}
 	}
 	return now
@@ -459,11 +443,7 @@ func (e Entry) Move(to Status, reason string, now time.Time) (Entry, error) {
 	if e.Status == to {
 		return e, nil
 	}
-	legal := false
-	for _, s := range e.Status.Next() {
-		legal = legal || s == to && to != Resumed // which only Resume sets
-	}
-	if !legal {
+	if to == Resumed || !slices.Contains(e.Status.Next(), to) { // only Resume sets Resumed
 		return e, illegalStep(e, to)
 	}
 	if now = truncateTime(now); now.Before(e.At) {
@@ -517,17 +497,8 @@ func (s *Sheet) Resume(old string, st Start, now time.Time, judge Judge) (Entry,
 
 // inherit fills in the fields of the resumed entry.
 func (st Start) inherit(e Entry) Start {
-	for _, f := range []struct {
-		mine  *string
-		yours string
-	}{{&st.Type, e.Type}, {&st.Plan, e.Plan}, {&st.Group, e.Group}, {&st.Description, e.Description}} {
-		if *f.mine == "" {
-			*f.mine = f.yours
-		}
-	}
-	if st.Minutes == 0 {
-		st.Minutes = e.Minutes
-	}
+	st.Type, st.Plan, st.Group = cmp.Or(st.Type, e.Type), cmp.Or(st.Plan, e.Plan), cmp.Or(st.Group, e.Group)
+	st.Description, st.Minutes = cmp.Or(st.Description, e.Description), cmp.Or(st.Minutes, e.Minutes)
 	if st.Description == "" && st.Plan == "" {
 		st.Description = "Resumed execution"
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestTheBoxIsToldWithSchemas(t *testing.T) {
-	box := process.New(nil, nil, "")
+	box := process.New(seat{world: &world{}}, nil, "")
 	offer := box.Offer()
 	want := map[string]string{"fork": "prompt name context effort then worktree", "kill": "agent cascade", "send": "to text",
 		"read_mail": "number", "wait": "for agents timeout", "ps": "all", "look": "agent steps"}
@@ -52,7 +52,7 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 
 func TestSummaries(t *testing.T) {
 	specs := map[string]tool.Spec{}
-	for _, one := range process.New(nil, nil, "") {
+	for _, one := range process.New(seat{world: &world{}}, nil, "") {
 		specs[one.Spec().Name] = one.Spec()
 	}
 	for _, c := range [][3]string{
@@ -137,7 +137,7 @@ func FuzzArguments(f *testing.F) {
 
 // What models are not told of is taken all the same.
 func TestTheUntoldIsTaken(t *testing.T) {
-	box := process.New(nil, nil, "")
+	box := process.New(seat{world: &world{}}, nil, "")
 	for name, args := range map[string]string{"kill": `{"agent":"ada","reason":"enough"}`, "send": `{"to":"ada","text":"x","in_reply_to":2}`,
 		"wait": `{"then":"wake"}`, "fork": `{"prompt":"x","agent":"judge"}`, "check_mail": `{"from":"ada"}`, "exit": `{"result":"x"}`} {
 		if _, refused, ok := box.Find(llm.Part{Name: name, Args: []byte(args)}); !ok {
@@ -148,7 +148,7 @@ func TestTheUntoldIsTaken(t *testing.T) {
 
 // Who works alone is told of no others until it asks, but can call them.
 func TestWhoWorksAloneCanHaveChildren(t *testing.T) {
-	box := process.Alone(process.New(nil, nil, ""))
+	box := process.Alone(process.New(seat{world: &world{}}, nil, ""))
 	told := func() string { return strings.Join(box.Told().Names(), " ") }
 	if told() != "read_mail children" {
 		t.Error(told())

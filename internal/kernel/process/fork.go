@@ -101,14 +101,7 @@ type surroundings struct {
 }
 
 func newFork(a actor) fork {
-	return fork{a, sync.OnceValue(func() surroundings {
-		roles, ok := a.kernel.(Roles)
-		out := surroundings{defined: ok && roles.Defined()}
-		if d, ok := a.kernel.(Drivers); ok {
-			out.drivers = d.Drivers()
-		}
-		return out
-	})}
+	return fork{a, sync.OnceValue(func() surroundings { return surroundings{a.kernel.Defined(), a.kernel.Drivers()} })}
 }
 
 // Name implements tool.Named.
@@ -439,8 +432,7 @@ func entries(children []child, which int, before id.Message) ([]history.Draft, e
 
 // place puts facts before the task of a child that knows nothing else.
 func (f fork) place(ctx context.Context, b child) {
-	places, ok := f.kernel.(Places)
-	if !ok || b.args.Context != nothing {
+	if b.args.Context != nothing {
 		return
 	}
 	a := agent.Agent{ID: b.child.ID, Name: b.child.Name, Parent: b.parent.ID, Depth: b.parent.Depth + 1, Status: agent.Running,
@@ -448,7 +440,7 @@ func (f fork) place(ctx context.Context, b child) {
 	if a.Cwd == "" {
 		a.Cwd = b.parent.Cwd
 	}
-	if facts := places.Facts(ctx, a); facts != "" {
+	if facts := f.kernel.Facts(ctx, a); facts != "" {
 		task := &b.child.Entries[len(b.child.Entries)-1]
 		task.Parts = append([]history.Part{{Type: history.Facts, Text: facts}}, task.Parts...)
 	}
@@ -477,24 +469,12 @@ func (r Role) Bounds() []history.Draft {
 	return out
 }
 
-// Roles finds definitions of agents by their names; a kernel that has some is one.
-type Roles interface {
-	// Role is NOT_FOUND where nothing of that name is defined.
-	Role(name string) (Role, error)
-	// Defined reports whether there are any definitions.
-	Defined() bool
-}
-
 // play makes a planned child one of a role.
 func (f fork) play(c *child) error {
 	if c.args.definition() == "" {
 		return nil
 	}
-	roles, ok := f.kernel.(Roles)
-	if !ok {
-		return fault.New(fault.NotFound, "no agent %.60q is defined", c.args.definition())
-	}
-	r, err := roles.Role(c.args.definition())
+	r, err := f.kernel.Role(c.args.definition())
 	if err != nil {
 		return err
 	}
@@ -510,15 +490,6 @@ func (f fork) play(c *child) error {
 	return nil
 }
 
-// Drivers finds programs that drive agents by their names; a kernel that has some is one.
-type Drivers interface {
-	// Driver returns the placeholder of the child's model. It returns NOT_FOUND if there is no such program or it isn't
-	// installed.
-	Driver(name string) (llm.Ref, error)
-	// Drivers are the names of those that are installed.
-	Drivers() []string
-}
-
 // starts returns the program that a call would start for its child: the one that it names, or that
 // the definition names.
 func (f fork) starts(args json.RawMessage) string {
@@ -526,8 +497,8 @@ func (f fork) starts(args json.RawMessage) string {
 	if err != nil {
 		return ""
 	}
-	if roles, ok := f.kernel.(Roles); ok && a.Driver == "" && a.definition() != "" {
-		r, err := roles.Role(a.definition())
+	if a.Driver == "" && a.definition() != "" {
+		r, err := f.kernel.Role(a.definition())
 		if err != nil {
 			return ""
 		}
@@ -541,11 +512,7 @@ func (f fork) drive(c *child) error {
 	if c.args.Driver == "" {
 		return nil
 	}
-	drivers, ok := f.kernel.(Drivers)
-	if !ok {
-		return fault.New(fault.NotFound, "no driver %.60q is known", c.args.Driver)
-	}
-	ref, err := drivers.Driver(c.args.Driver)
+	ref, err := f.kernel.Driver(c.args.Driver)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
 	"ramet/internal/core/toolinfo"
+	"ramet/internal/model/llm"
 	"ramet/internal/turn/tool"
 )
 
@@ -78,6 +79,17 @@ type Kernel interface {
 	Recent(ctx context.Context, a id.Agent, most int) ([]history.Entry, error)
 	// Sources returns the sources of agents' states.
 	Sources() state.Sources
+	// Facts returns what a child that is not born yet should know of itself, the place and the moment; empty: nothing.
+	Facts(ctx context.Context, child agent.Agent) string
+	// Role finds a definition of agents; NOT_FOUND if there is none of that name.
+	Role(name string) (Role, error)
+	// Defined reports whether there are any definitions.
+	Defined() bool
+	// Driver returns the placeholder of the model of a child that another program drives. It returns NOT_FOUND if there
+	// is no such program or it isn't installed.
+	Driver(name string) (llm.Ref, error)
+	// Drivers returns the names of those that are installed.
+	Drivers() []string
 }
 
 // Place is a git worktree that was just made for a child.
@@ -87,13 +99,6 @@ type Place struct {
 	Base    string   // the commit that it begins at
 	Brought int      // files that are not committed, and came from its parent
 	Missing []string // files of its parent that are not committed, and did not
-}
-
-// Places knows what a child should know of itself, the place and the moment; a kernel that
-// does is one.
-type Places interface {
-	// Facts is for a child that is not born yet; empty: nothing.
-	Facts(ctx context.Context, child agent.Agent) string
 }
 
 // Wait selects what an agent waits for.
@@ -127,7 +132,7 @@ func New(k Kernel, p People, self id.Agent) tool.Box {
 	box := tool.Box{newFork(a), verb[killArgs]{a, killSpec, actor.kill}, verb[sendArgs]{a, sendSpec, actor.send}, verb[fromArgs]{a, checkMailSpec, actor.checkMail},
 		verb[readArgs]{a, readMailSpec, actor.readMail}, verb[waitArgs]{a, waitSpec, actor.wait}, verb[psArgs]{a, psSpec, actor.ps},
 		verb[lookArgs]{a, lookSpec, actor.look}, verb[exitArgs]{a, exitSpec, actor.exit}}
-	if k != nil && k.Worktrees() != nil {
+	if k.Worktrees() != nil {
 		box = append(box, verb[treeArgs]{a, diffSpec, actor.diff}, verb[treeArgs]{a, mergeSpec, actor.merge})
 	}
 	return box

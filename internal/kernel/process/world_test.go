@@ -151,6 +151,20 @@ func (w *world) HandOver(context.Context) ([]id.Agent, error) { return w.handed,
 
 func (w *world) Before() id.Message { return w.before }
 
+func (w *world) Facts(context.Context, agent.Agent) string { return "" }
+
+func (w *world) Defined() bool { return false }
+
+func (w *world) Role(name string) (process.Role, error) {
+	return process.Role{}, fault.New(fault.NotFound, "no agent %.60q is defined", name)
+}
+
+func (w *world) Drivers() []string { return nil }
+
+func (w *world) Driver(name string) (llm.Ref, error) {
+	return llm.Ref{}, fault.New(fault.NotFound, "no driver %.60q is known", name)
+}
+
 func (w *world) Worktrees() process.Trees {
 	if w.work == nil {
 		return nil

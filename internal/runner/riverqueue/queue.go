@@ -208,8 +208,6 @@ type args struct {
 
 func (args) Kind() string { return "ramet.item" }
 
-func (a args) job() runner.Enqueued { return runner.Enqueued{ID: a.ID, RunID: a.RunID, Queue: a.Queue} }
-
 // label is the metadata by which rows are found.
 type label struct {
 	ID    string `json:"ramet_id,omitempty"`
@@ -222,22 +220,6 @@ func (l label) json() []byte {
 		panic(err) // strings can always be encoded
 	}
 	return data
-}
-
-// insertParams describes how a job is put into River. One attempt: whether there is another is for
-// the log to say.
-func insertParams(a args) river.InsertManyParams {
-	return river.InsertManyParams{Args: a, InsertOpts: &river.InsertOpts{
-		Queue: queueName(a.Queue), MaxAttempts: 1, Metadata: label{a.ID, a.RunID}.json(),
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: rivertype.JobStates()},
-	}}
-}
-
-func argsOf(row *rivertype.JobRow) (a args, err error) {
-	if err := json.Unmarshal(row.EncodedArgs, &a); err != nil {
-		return a, fault.New(fault.StorageCorrupt, "row %d of the queue is not readable: %w", row.ID, err)
-	}
-	return a, nil
 }
 
 // givenUp marks a row that River takes for running and that was abandoned.
@@ -290,7 +272,11 @@ func (q *Queue) put(ctx context.Context, tx pgx.Tx, jobs []args) error {
 		jobs = jobs[len(now):]
 		params := make([]river.InsertManyParams, len(now))
 		for i, a := range now {
-			params[i] = insertParams(a)
+			// One attempt: whether there is another is for the log to say.
+			params[i] = river.InsertManyParams{Args: a, InsertOpts: &river.InsertOpts{
+				Queue: queueName(a.Queue), MaxAttempts: 1, Metadata: label{a.ID, a.RunID}.json(),
+				UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: rivertype.JobStates()},
+			}}
 		}
 		results, err := q.insert(ctx, tx, params)
 		if err != nil {
@@ -367,11 +353,11 @@ func (q *Queue) Takeover(ctx context.Context, host string) ([]string, error) {
 // putAgain continues jobs whose rows are not worked at in other rows.
 func (q *Queue) putAgain(ctx context.Context, rows []*rivertype.JobRow, told func(id string)) error {
 	for _, row := range rows {
-		a, err := argsOf(row)
-		if err != nil {
-			return err
+		var a args
+		if err := json.Unmarshal(row.EncodedArgs, &a); err != nil {
+			return fault.New(fault.StorageCorrupt, "row %d of the queue is not readable: %w", row.ID, err)
 		}
-		err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 			had, err := q.drop(ctx, tx, row.ID)
 			if err != nil || !had {
 				return err // it ended, or another host was faster

@@ -74,7 +74,12 @@ func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do fun
 	if err := q.begin(s); err != nil {
 		return err
 	}
-	defer q.over()
+	defer func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.serving = nil
+		q.serves.Done()
+	}()
 	// What an earlier process of this name left waits again, for anybody.
 	if _, err := q.Takeover(s.ctx, q.host); err != nil {
 		return s.unlessOver(err)
@@ -114,13 +119,6 @@ func (q *Queue) begin(s *service) error {
 	return nil
 }
 
-func (q *Queue) over() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.serving = nil
-	q.serves.Done()
-}
-
 // unlessOver is the error of a Serve that did not begin; the end of its context is none.
 func (s *service) unlessOver(err error) error {
 	if s.ctx.Err() != nil {
@@ -148,7 +146,7 @@ func (s *service) Work(ctx context.Context, job *river.Job[args]) error {
 	s.mu.Lock()
 	s.at[job.ID] = e
 	s.mu.Unlock()
-	err := s.do(ctx, job.Args.job())
+	err := s.do(ctx, runner.Enqueued{ID: job.Args.ID, RunID: job.Args.RunID, Queue: job.Args.Queue})
 	s.mu.Lock()
 	if delete(s.at, job.ID); len(s.at) == 0 {
 		s.idle.Broadcast()
@@ -158,7 +156,10 @@ func (s *service) Work(ctx context.Context, job *river.Job[args]) error {
 	if interrupted {
 		return river.JobSnooze(0)
 	}
-	return keptError(err)
+	if err != nil { // its code is stored: texts may hold contents of a repository
+		return errors.New(string(fault.CodeOf(err)))
+	}
+	return nil
 }
 
 // enter takes a place. There may be none while River hands out of several queues: it has a
@@ -173,14 +174,6 @@ func (s *service) enter(ctx context.Context) bool {
 	case <-timer.C:
 	}
 	return false
-}
-
-// keptError returns the part of an error that is stored: its code. Texts may hold contents of a repository.
-func keptError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.New(string(fault.CodeOf(err)))
 }
 
 // end waits for what is being done, has it noted, and gives back what was not.

@@ -21,6 +21,8 @@ import (
 type kernel struct{ process.Kernel }
 
 func (kernel) Worktrees() process.Trees { return struct{ process.Trees }{} }
+func (kernel) Defined() bool            { return false }
+func (kernel) Drivers() []string        { return nil }
 
 // allTools returns every built-in tool.
 func allTools(t *testing.T) tool.Box {
