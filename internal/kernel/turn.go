@@ -112,8 +112,13 @@ func (p *agentProcess) prepare(ctx context.Context, a agent.Agent, claim agent.C
 	if err != nil {
 		return loop.Turn{}, err
 	}
+	limits := k.Limits
+	limits.Attended = j.family.attended
+	t := loop.Turn{Agent: p.id, Ref: m.Ref, Model: m.Info, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k, p.id},
+		Limits: limits, Acting: p.acting, Clean: k.Clean, Emit: p.emit}
 	if m.Foreign != nil {
-		return p.prepareForeign(a, claim, j, m)
+		t.Files = optional(k.Files, a)
+		return t, p.prepareForeign(a, j, m)
 	}
 	var place Place
 	if j.prompt.Text != "" {
@@ -144,8 +149,6 @@ func (p *agentProcess) prepare(ctx context.Context, a agent.Agent, claim agent.C
 		return loop.Turn{}, err
 	}
 	k.note(p.id, note)
-	limits := k.Limits
-	limits.Attended = j.family.attended
 	var schema *jsonschema.Schema
 	if len(j.prompt.Schema) > 0 {
 		if schema, err = jsonschema.Parse(j.prompt.Schema); err != nil {
@@ -156,14 +159,12 @@ func (p *agentProcess) prepare(ctx context.Context, a agent.Agent, claim agent.C
 	for _, o := range m.Others {
 		others = append(others, loop.Alternative{Ref: o.Ref, Model: o.Info, Provider: o.Provider, Learnt: k.windows.of(o.Ref)})
 	}
-	return loop.Turn{
-		Files: optional(k.Files, a), Joins: optional(k.Joins, a), Hooks: k.hooksOf(a), Task: j.task,
-		Others: others, Schema: schema, Search: k.Search || j.prompt.Search,
-		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
-		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k, p.id}, Limits: limits,
-		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
-		Heard: func(ctx context.Context) loop.Heard { return p.hear(ctx, a, j) }, Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
-	}, nil
+	t.Files, t.Joins, t.Hooks, t.Task, t.Search = optional(k.Files, a), optional(k.Joins, a), k.hooksOf(a), j.task, k.Search || j.prompt.Search
+	t.Provider, t.Others, t.Schema, t.System, t.Tools, t.Ending = m.Provider, others, schema, system, box, p.ending(j, box)
+	t.Heard = func(ctx context.Context) loop.Heard { return p.hear(ctx, a, j) }
+	t.Facts = func(ctx context.Context) string { return k.facts(ctx, p.id) }
+	t.Learnt = k.windows.of(m.Ref)
+	return t, nil
 }
 
 // zero is agent 0, which is the same for as long as there is a workspace.
@@ -405,25 +406,22 @@ func (k *Kernel) note(a id.Agent, what string) {
 	}
 }
 
-// prepareForeign finds what a turn of another program needs.
-func (p *agentProcess) prepareForeign(a agent.Agent, claim agent.Claim, j *job, m Model) (loop.Turn, error) {
+// prepareForeign lets another program carry out a job.
+func (p *agentProcess) prepareForeign(a agent.Agent, j *job, m Model) error {
 	k := p.kernel
 	if j.only != nil {
-		return loop.Turn{}, fault.New(fault.Conflict, "%s keeps its context itself: there is nothing to compact here", m.Ref.Name).
+		return fault.New(fault.Conflict, "%s keeps its context itself: there is nothing to compact here", m.Ref.Name).
 			WithHint("fork it, or begin behind a clear")
 	}
 	if len(j.prompt.Schema) > 0 {
-		return loop.Turn{}, fault.New(fault.Conflict, "no schema can be asked of %s", m.Ref.Name).WithHint("ask one of ramet's own agents")
+		return fault.New(fault.Conflict, "no schema can be asked of %s", m.Ref.Name).WithHint("ask one of ramet's own agents")
 	}
 	j.foreign = func(ctx context.Context, t loop.Turn, c *loop.Conversation) (loop.Outcome, error) {
 		return m.Foreign.Run(ctx, a, t, c)
 	}
 	_, note, _ := k.System(a, nil) // if it cannot be read there is no note
 	k.note(p.id, note)
-	limits := k.Limits
-	limits.Attended = j.family.attended
-	return loop.Turn{Agent: p.id, Ref: m.Ref, Model: m.Info, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k, p.id},
-		Limits: limits, Acting: p.acting, Clean: k.Clean, Emit: p.emit, Files: optional(k.Files, a)}, nil
+	return nil
 }
 
 // Foreign is another program that drives agents (package driver).

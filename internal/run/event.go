@@ -199,9 +199,6 @@ func RootHash(t Type, payload []byte) (string, error) {
 // Prev returns the hash that the next event must name.
 func (c *Chain) Prev() string { return c.prev }
 
-// RunID returns the run of the events.
-func (c *Chain) RunID() string { return c.runID }
-
 // Has reports whether an event of this id was taken.
 func (c *Chain) Has(eventID string) bool {
 	id, _ := uuid.Parse(eventID)

@@ -326,7 +326,7 @@ func (a *Appender) Append(ctx context.Context, drafts ...Draft) ([]Event, error)
 func (a *Appender) link(drafts []Draft) (entries []Entry, events []Event, err error) {
 	runID, prev := drafts[0].RunID, ""
 	if a.chain != nil {
-		runID, prev = a.chain.RunID(), a.chain.Prev()
+		runID, prev = a.chain.runID, a.chain.prev
 	} else if prev, err = RootHash(drafts[0].Type, drafts[0].Payload); err != nil {
 		return nil, nil, fault.New(fault.InvalidEvent, "%s: %w", a.place, err)
 	}

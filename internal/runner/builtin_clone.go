@@ -527,8 +527,8 @@ func (j *builtinAttempt) ours(ctx context.Context, repo git.Tree, to git.Remote,
 
 // files makes files of the pull request.
 func (j *builtinAttempt) files(ctx context.Context, repo git.Tree, to git.Remote, commit string, out pr, patch, body []byte) (Result, error) {
-	folder, ok := j.folder()
-	if !ok {
+	at := slices.IndexFunc(j.it.Task.Outputs, func(o Output) bool { return strings.HasSuffix(o.Path, "/**") })
+	if at < 0 {
 		return Result{}, fault.New(fault.InvalidRecipe, "worker %s has no output for the files of a pull request", j.it.Worker).
 			WithHint("add artifacts/pr/** to its outputs, or configure a forge with GITHUB_TOKEN or GITEA_TOKEN")
 	}
@@ -559,7 +559,7 @@ func (j *builtinAttempt) files(ctx context.Context, repo git.Tree, to git.Remote
 	for name, data := range made {
 		contents["*/"+name] = data
 	}
-	out.Bundle = folder + "/branch.bundle"
+	out.Bundle = strings.TrimSuffix(j.it.Task.Outputs[at].Path, "**") + "branch.bundle"
 	if contents["*.json"], err = encodeBuiltin(out); err != nil {
 		return Result{}, err
 	}

@@ -137,16 +137,6 @@ func matchesName(pattern, name string) bool {
 	return err == nil && ok
 }
 
-// folder is the folder that the item promises files in.
-func (j *builtinAttempt) folder() (string, bool) {
-	for _, o := range j.it.Task.Outputs {
-		if at, all := strings.CutSuffix(o.Path, "/**"); all {
-			return at, true
-		}
-	}
-	return "", false
-}
-
 // remote is a repository, with the token for it if there is one.
 func (j *builtinAttempt) remote(address string) (git.Remote, forge.Forge, bool, error) {
 	r, err := git.Locate(address)

@@ -17,6 +17,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/markdown"
 	"ramet/internal/base/secret"
+	"ramet/internal/base/text"
 	"ramet/internal/run/recipe"
 )
 
@@ -97,11 +98,6 @@ func (s *CheckSite) added(found findings) findings {
 	return slices.DeleteFunc(found, func(f Finding) bool {
 		return slices.ContainsFunc(s.Changes, func(c FileChange) bool { return c.Path == f.File && c.OldMode != "" && !c.Added[f.Line] })
 	})
-}
-
-// isNew reports whether the patch made a file.
-func (s *CheckSite) isNew(p string) bool {
-	return slices.ContainsFunc(s.Changes, func(c FileChange) bool { return c.Path == p && c.OldMode == "" })
 }
 
 // kind of the entry at a path.
@@ -249,20 +245,14 @@ func unsafePath(p string) string {
 			return "is git's own"
 		case lower == ".gitmodules":
 			return "names other repositories"
-		case strings.ContainsAny(name, `:*?"<>|`) || lower != strings.ToLower(name) || isReservedName(stem):
+		case strings.ContainsAny(name, `:*?"<>|`) || lower != strings.ToLower(name) || reservedName().MatchString(stem):
 			return "cannot be a name on Windows"
 		}
 	}
 	return ""
 }
 
-func isReservedName(stem string) bool {
-	switch stem {
-	case "con", "prn", "aux", "nul":
-		return true
-	}
-	return len(stem) == 4 && (strings.HasPrefix(stem, "com") || strings.HasPrefix(stem, "lpt")) && stem[3] >= '0' && stem[3] <= '9'
-}
+var reservedName = text.Regexp(`^(?:con|prn|aux|nul|(?:com|lpt)[0-9])$`)
 
 // mode looks at what a file is, by the patch and in the tree.
 func (s *CheckSite) mode(out *findings, c FileChange) {
@@ -485,7 +475,12 @@ func (r *reader) header(s string) error {
 		{"copy from ", r.name(&r.now.From)},
 		{"rename to ", r.name(&r.now.Path)},
 		{"copy to ", r.name(&r.now.Path)},
-		{"index ", r.index},
+		{"index ", func(v string) error { // abc..def, and the mode where it stays
+			if _, mode, _ := strings.Cut(v, " "); mode != "" {
+				r.now.OldMode, r.now.NewMode = mode, mode
+			}
+			return nil
+		}},
 		{"--- ", func(v string) error { return r.side(v, "a/", r.now.Deleted) }},
 		{"+++ ", func(v string) error { return r.side(v, "b/", true) }},
 	} {
@@ -502,15 +497,6 @@ func (r *reader) mode(at *string) func(string) error {
 
 func (r *reader) name(at *string) func(string) error {
 	return func(v string) (err error) { *at, err = unquoteName(v); return err }
-}
-
-// index is "abc..def" and the mode where it stays.
-func (r *reader) index(v string) error {
-	_, mode, _ := strings.Cut(v, " ")
-	if mode != "" {
-		r.now.OldMode, r.now.NewMode = mode, mode
-	}
-	return nil
 }
 
 // side is the name above the first hunk. It is the surest of all, and must agree.

@@ -30,7 +30,8 @@ func CheckMarkdown(s *CheckSite) []Finding {
 			out.add(Error, "FILE_UNREADABLE", p, 0, "the file cannot be read: write it again", "")
 			continue
 		}
-		markdownPage(&out, p, data, s.isNew(p))
+		made := slices.ContainsFunc(s.Changes, func(c FileChange) bool { return c.Path == p && c.OldMode == "" })
+		markdownPage(&out, p, data, made)
 	}
 	return s.added(out).sorted()
 }

@@ -110,7 +110,11 @@ func (r *Run) finish(ctx context.Context, to run.State, why run.Request) error {
 	}
 	r.state = to
 	for _, e := range open {
-		r.queueOf(e).Cancel(context.WithoutCancel(ctx), e.id) // the orchestrator refuses it anyway
+		queue := r.Far
+		if r.queueName(e) == Local {
+			queue = r.Near
+		}
+		queue.Cancel(context.WithoutCancel(ctx), e.id) // the orchestrator refuses it anyway
 	}
 	return nil
 }

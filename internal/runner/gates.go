@@ -33,7 +33,11 @@ func (r *Run) validate(ctx context.Context) (run.State, error) {
 	if !any {
 		return run.ReadyForPR, nil
 	}
-	if !r.mendable(issue) {
+	mendable := len(issue.Files) > 0 && slices.ContainsFunc(r.Recipe.States[run.Fixing], func(name string) bool {
+		w, ok := r.worker(name)
+		return ok && w.Each.Issue
+	})
+	if !mendable {
 		return "", fault.New(fault.GateFailed, "gate %s: %s", issue.Gate, issue.Message).
 			WithHint("no worker can fix that; remove the cause and `ramet run resume %s --from-failed`", r.RunID)
 	}
@@ -194,15 +198,4 @@ func (r *Run) worst() (run.Issue, bool) {
 		}
 	}
 	return run.Issue{}, false
-}
-
-// mendable reports whether an issue is about files, and the recipe has a worker to fix it.
-func (r *Run) mendable(i run.Issue) bool {
-	if len(i.Files) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(r.Recipe.States[run.Fixing], func(name string) bool {
-		w, ok := r.worker(name)
-		return ok && w.Each.Issue
-	})
 }

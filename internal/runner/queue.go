@@ -102,13 +102,6 @@ func (r *Run) queueName(e *attempt) string {
 	return QueueOf(w)
 }
 
-func (r *Run) queueOf(e *attempt) Queue {
-	if r.queueName(e) == Local {
-		return r.Near
-	}
-	return r.Far
-}
-
 func (r *Run) enqueued(e *attempt) Enqueued {
 	return Enqueued{ID: e.id, RunID: r.RunID, Queue: r.queueName(e)}
 }
@@ -341,15 +334,6 @@ func (p *RunLimiter) setLimit(runID string, limit int) {
 	l.changed.Broadcast()
 }
 
-// release ends an item.
-func (p *RunLimiter) release(runID string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := p.runs[runID]
-	l.doing--
-	p.leave(runID, l)
-}
-
 // leave ends the use of a run's slots. The caller holds mu.
 func (p *RunLimiter) leave(runID string, l *runSlots) {
 	if l.users--; l.users == 0 {
@@ -363,7 +347,13 @@ func (p *RunLimiter) Serve(ctx context.Context, j Enqueued, host string, d Orche
 	if err := p.acquire(ctx, j.RunID); err != nil {
 		return err
 	}
-	defer p.release(j.RunID)
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		l := p.runs[j.RunID]
+		l.doing--
+		p.leave(j.RunID, l)
+	}()
 	return ServeAttempt(ctx, j, host, d, s, func(it Attempt) { p.setLimit(j.RunID, it.Parallel) })
 }
 

@@ -229,7 +229,13 @@ func (r *Run) load(s run.Snapshot) {
 		}
 		delete(r.byID, e.id)
 		e.id, e.number, e.status, e.outputs = w.WorkItemID, w.Attempt, w.Status, w.Outputs
-		e.inputs, e.code, e.retry, e.failure = itemInputs(w.Inputs), "", false, ""
+		e.inputs, e.code, e.retry, e.failure = make([]Input, len(w.Inputs)), "", false, ""
+		for i, f := range w.Inputs {
+			e.inputs[i].Path = f.Path
+			if f.SHA256 != nil {
+				e.inputs[i].SHA256 = *f.SHA256
+			}
+		}
 		if w.Error != nil {
 			e.code, e.failure = w.Error.Code, w.Error.Message
 		}
@@ -243,17 +249,6 @@ func (r *Run) load(s run.Snapshot) {
 	for name, st := range s.SectionStates {
 		r.sections[name] = st
 	}
-}
-
-func itemInputs(files []run.File) []Input {
-	out := make([]Input, len(files))
-	for i, f := range files {
-		out[i].Path = f.Path
-		if f.SHA256 != nil {
-			out[i].SHA256 = *f.SHA256
-		}
-	}
-	return out
 }
 
 // inOrder returns all items' newest attempts, by their ids: the same order each time.

@@ -60,23 +60,17 @@ func (w *Writer) Last(ctx context.Context) (run.Entry, bool, error) { return w.A
 func (w *Writer) Close() (err error) {
 	w.closing.Do(func() {
 		w.Appender.Close()
-		err = w.stop()
+		if w.before != nil {
+			w.before()
+		}
+		if err = w.conn.Close(); errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
+			err = nil // lost before
+		}
+		err = errors.Join(err, w.rows.Close())
+		if w.after != nil {
+			err = errors.Join(err, w.after())
+		}
 	})
-	return err
-}
-
-func (w *Writer) stop() error {
-	if w.before != nil {
-		w.before()
-	}
-	err := w.conn.Close()
-	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
-		err = nil // lost before
-	}
-	err = errors.Join(err, w.rows.Close())
-	if w.after != nil {
-		err = errors.Join(err, w.after())
-	}
 	return err
 }
 

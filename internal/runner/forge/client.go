@@ -389,16 +389,12 @@ type note struct {
 
 func (n note) comment() Comment { return Comment{n.ID, n.URL} }
 
-// CommentMark returns the line, which no reader sees, by which a comment of a key is recognized.
-func CommentMark(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return "<!-- ramet " + hex.EncodeToString(sum[:12]) + " -->"
-}
-
 // Comment comments on a pull request, once for a key: where there is such a comment, with
 // other words, the words are changed.
 func (f *remote) Comment(ctx context.Context, pull int64, key, body string) (Comment, error) {
-	mark := CommentMark(key)
+	sum := sha256.Sum256([]byte(key))
+	mark := "<!-- ramet " + hex.EncodeToString(sum[:12]) + " -->" // which no reader sees
+	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	body = cutText(strings.TrimRight(body, "\n"), bodyLimit) + "\n\n" + mark
 	have, ok, err := f.findComment(ctx, pull, mark)
 	for attempt := 1; ; attempt++ {
@@ -408,7 +404,7 @@ func (f *remote) Comment(ctx context.Context, pull int64, key, body string) (Com
 		case err != nil:
 			return Comment{}, fault.New(fault.UnknownOutcome, "whether %s has the comment below pull request %d is not known: %w", f, pull, err).
 				WithHint("look at it there, then resume with --redo")
-		case ok && sameBody(have.Body, body):
+		case ok && plain(have.Body) == plain(body): // GitHub gives lines other ends
 			return have.comment(), nil
 		}
 		var made note
@@ -430,12 +426,6 @@ func (f *remote) Comment(ctx context.Context, pull int64, key, body string) (Com
 		}
 		have, ok, err = f.findComment(ctx, pull, mark) // whether it happened is not said
 	}
-}
-
-// sameBody compares what was sent with what a forge kept of it: GitHub gives lines other ends.
-func sameBody(kept, sent string) bool {
-	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
-	return plain(kept) == plain(sent)
 }
 
 func (f *remote) findComment(ctx context.Context, pull int64, mark string) (note, bool, error) {

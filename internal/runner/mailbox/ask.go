@@ -327,7 +327,8 @@ func ServeRun(ctx context.Context, c *Client, runID string, epoch int64, orchest
 	err := s.acquireLease(ctx, epoch)
 	if err == nil {
 		err = s.work(ctx, called)
-		s.releaseLease(ctx)
+		// No worker is to wait for it. The epoch stays.
+		s.once(context.WithoutCancel(ctx), `UPDATE desks SET seen_at = '-infinity' WHERE run_id = $1 AND owner = $2`, s.runID, s.owner)
 	}
 	if ctx.Err() != nil && !fault.Is(err, fault.Fenced) {
 		return nil
@@ -349,11 +350,6 @@ func (s *server) acquireLease(ctx context.Context, epoch int64) error {
 		}
 		return err
 	})
-}
-
-// releaseLease records that this orchestrator leaves, so that no worker waits for it. The epoch stays.
-func (s *server) releaseLease(ctx context.Context) {
-	s.once(context.WithoutCancel(ctx), `UPDATE desks SET seen_at = '-infinity' WHERE run_id = $1 AND owner = $2`, s.runID, s.owner)
 }
 
 func (s *server) overtaken() error {

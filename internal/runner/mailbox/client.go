@@ -71,7 +71,7 @@ func Open(ctx context.Context, address string) (*Client, error) {
 		return nil, c.fail(err)
 	}
 	opening := database.Patience{Place: c.place, Tries: maxConnectAttempts}
-	if err := opening.Persist(ctx, func(ctx context.Context) error { return c.migrate(ctx) }); err != nil {
+	if err := opening.Persist(ctx, c.migrate); err != nil {
 		c.pool.Close()
 		return nil, c.fail(err)
 	}
@@ -93,10 +93,8 @@ func (c *Client) Close() error {
 
 // runOf returns the run that an item belongs to: the first part of its id.
 func runOf(itemID string) (string, error) {
-	for i := range len(itemID) {
-		if itemID[i] == ':' {
-			return itemID[:i], run.CheckRunID(itemID[:i])
-		}
+	if runID, _, ok := strings.Cut(itemID, ":"); ok {
+		return runID, run.CheckRunID(runID)
 	}
 	return "", fault.New(fault.InvalidID, "%.100q is not the id of a work item", itemID)
 }
