@@ -154,7 +154,7 @@ func (k *Kernel) ancestor(ctx context.Context, a agent.Agent) (agent.Agent, bool
 // an end without mail doesn't.
 const lookAgain = 5 * time.Second
 
-// Await implements process.Kernel: it blocks until what is waited for has come, or nobody is left from whom it could.
+// Await implements process.Kernel: it blocks until what is waited for has come, or no caller is left from whom it could.
 func (h verbs) Await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
 	k, p := h.Kernel, h.p
 	until := time.Now().Add(w.Timeout).Round(0) // the time in which the machine sleeps counts
@@ -205,7 +205,7 @@ func (h verbs) Await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
 }
 
 // working lists who could still write, of those that are waited for: who works, or waits
-// while others work. If everybody waits, nobody will. The user may always write.
+// while others work. If everybody waits, no caller will. The user may always write.
 func (p *agentProcess) working(ctx context.Context, w acts.Wait) ([]id.Agent, error) {
 	busy, moving, err := p.kernel.others(ctx, p.id)
 	if err != nil {
@@ -229,7 +229,7 @@ func (p *agentProcess) working(ctx context.Context, w acts.Wait) ([]id.Agent, er
 	return out, nil
 }
 
-// others are the agents that work or wait, here or in another kernel, but for one; moving
+// others returns the agents that work or wait, here or in another kernel, but for one; moving
 // says that one of them does more than to wait.
 func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bool, moving bool, err error) {
 	busy = map[id.Agent]bool{}
@@ -296,7 +296,7 @@ func (k *Kernel) rouse(ctx context.Context, l mail.Letter, family *counter) (mai
 	return mail.Wakes, ""
 }
 
-// callOf is the job that a letter leads to. Who wrote it gets the last words.
+// callOf returns the job that a letter leads to. Who wrote it gets the last words.
 func (k *Kernel) callOf(l mail.Letter, family *counter) *job {
 	return &job{ctx: k.ctx, woken: true, task: l.From.Keeps(), reply: l.From, family: family}
 }
@@ -390,7 +390,7 @@ func (k *Kernel) busy(a id.Agent) (*counter, bool) {
 	return p.family, true
 }
 
-// callers are the unread letters for which a job that was woken begins a turn; none: they
+// callers returns the unread letters for which a job that was woken begins a turn; none: they
 // were read meanwhile, or a turn was begun for them before and left them unread: a bell may
 // come late, and a letter wakes once.
 func (p *agentProcess) callers(ctx context.Context, j *job) ([]mail.Letter, error) {
@@ -415,7 +415,7 @@ func (p *agentProcess) callers(ctx context.Context, j *job) ([]mail.Letter, erro
 	if !fresh {
 		return nil, nil
 	}
-	if j.reply == "" && !j.task { // nobody said whose letter it is
+	if j.reply == "" && !j.task { // no caller said whose letter it is
 		for _, l := range out {
 			if l.From.Keeps() && !j.reported {
 				j.task, j.reply = true, l.From
@@ -455,7 +455,7 @@ func (p *agentProcess) woken(j *job) bool {
 func (p *agentProcess) announce(ctx context.Context, claim agent.Claim, letters []mail.Letter) (err error) {
 	defer func() {
 		if err != nil {
-			return // nobody was told: it may wake again
+			return // no caller was told: it may wake again
 		}
 		p.kernel.mu.Lock()
 		defer p.kernel.mu.Unlock()
@@ -495,7 +495,7 @@ func (p *agentProcess) waiting(ctx context.Context, senders []id.Agent) string {
 // readIt ends the notice that letters wait.
 const readIt = ": read_mail."
 
-// named is an agent in a sentence.
+// named returns an agent in a sentence.
 func (k *Kernel) named(ctx context.Context, who id.Agent) string {
 	switch who {
 	case "":

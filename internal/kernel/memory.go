@@ -369,7 +369,7 @@ func (j *journal) Blob(ctx context.Context, h chain.Hash) ([]byte, error) {
 func (j *journal) Streaming(text func() string) { j.p.kernel.drafts.put(j.p.id, j.claim, text) }
 
 // record appends entries to the history of an agent that is held here. While the store
-// cannot be reached it goes on trying, as long as the lease lasts: what a model said or a
+// cannot be reached it continues trying, as long as the lease lasts: what a model said or a
 // tool did is not thrown away because a connection was lost.
 func (k *Kernel) record(ctx context.Context, a id.Agent, claim agent.Claim, drafts ...history.Draft) ([]history.Entry, error) {
 	until := time.Now().Add(k.margin())

@@ -148,7 +148,7 @@ func (k *Kernel) Kill(ctx context.Context, kill registry.Kill) (registry.Killed,
 	}
 	k.reap(ctx, kill.By, victims...)
 	k.Tell(ctx, rings...)
-	k.wake("") // whoever waits for one of them would wait for ever
+	k.wake("") // the caller that waits for one of them would wait for ever
 	return done, nil
 }
 
@@ -232,7 +232,7 @@ func (h verbs) Exit(ctx context.Context, _ id.Agent, result string) error {
 	if result == "" {
 		result = "I have ended."
 	}
-	p.exiting(true) // whoever reads its letter finds that it does not work any more
+	p.exiting(true) // the caller that reads its letter finds that it does not work any more
 	told, err := k.notify(ctx, a, "", k.claim(p.id), cut(result, 0), state.Well)
 	if err != nil {
 		p.exiting(false)

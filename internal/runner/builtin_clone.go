@@ -366,7 +366,7 @@ const (
 
 var trailerLine = text.Regexp(`(?m)^` + trailer + `: (.+)$`)
 
-// keyOf is the key in the text of a commit.
+// keyOf returns the key in the text of a commit.
 func keyOf(message string) string {
 	if m := trailerLine().FindAllStringSubmatch(message, -1); len(m) > 0 {
 		return m[len(m)-1][1]
@@ -435,7 +435,7 @@ func (j *builtinAttempt) pullRequest(ctx context.Context) (Result, error) {
 	return r, err
 }
 
-// text is a text of the pull request: as with says, or an input of that name; empty where
+// text returns a text of the pull request: as with says, or an input of that name; empty where
 // there is neither.
 func (j *builtinAttempt) text(ctx context.Context, key, name string) ([]byte, error) {
 	if value := j.it.Task.With[key]; value != "" {

@@ -499,7 +499,7 @@ func (r *reader) name(at *string) func(string) error {
 	return func(v string) (err error) { *at, err = unquoteName(v); return err }
 }
 
-// side is the name above the first hunk. It is the surest of all, and must agree.
+// side returns the name above the first hunk. It is the surest of all, and must agree.
 func (r *reader) side(v, prefix string, counts bool) error {
 	v, _, _ = strings.Cut(v, "\t")
 	path, err := unquoteName(v)

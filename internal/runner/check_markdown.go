@@ -477,7 +477,7 @@ func (s *CheckSite) numbered(target string, m []string, wrong func(code, format 
 	}
 }
 
-// nearly is a path that differs in capital letters only.
+// nearly returns a path that differs in capital letters only.
 func (s *CheckSite) nearly(target string) (string, bool) {
 	at := "."
 	for name := range strings.SplitSeq(target, "/") {

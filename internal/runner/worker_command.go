@@ -109,7 +109,7 @@ func (c *WorkerPool) external(ctx context.Context, it Attempt, p *workdir) (Resu
 	return Result{}, why // it did not happen: it may be tried again
 }
 
-// found is the result of an effect that has happened: what the command or its lookup printed is its output.
+// found returns the result of an effect that has happened: what the command or its lookup printed is its output.
 func (c *WorkerPool) found(ctx context.Context, it Attempt, p *workdir, out *ran) (Result, error) {
 	res, err := c.delivered(ctx, it, p, out)
 	return res, Final(err)

@@ -254,7 +254,7 @@ type child struct {
 	role   *Role // nil: it is made by no definition
 }
 
-// title is the uuid, in full because it is told here first, and the name.
+// title returns the uuid, in full because it is told here first, and the name.
 func (b child) title() string {
 	if b.child.Name == "" {
 		return string(b.child.ID)
@@ -262,7 +262,7 @@ func (b child) title() string {
 	return fmt.Sprintf("%s (%s)", b.child.ID, b.child.Name)
 }
 
-// shown is the result for people.
+// shown returns the result for people.
 func (b child) shown() string {
 	return text.Line(fmt.Sprintf("forked %s: %s", b.title(), b.args.Prompt), maxSummary)
 }
@@ -350,7 +350,7 @@ func (b child) toChild(siblings string) string {
 		"You cannot ask the user; if you need a decision, end with the question: your parent's answer wakes you."
 }
 
-// does is a child's task in some words, for its siblings, unless there are many.
+// does returns a child's task in some words, for its siblings, unless there are many.
 func (b child) does(of int) string {
 	if of > manySiblings {
 		return ""
@@ -358,7 +358,7 @@ func (b child) does(of int) string {
 	return " (" + text.Line(b.args.Prompt, 60) + ")"
 }
 
-// siblingsOf is one line about the others, however many they are.
+// siblingsOf returns one line about the others, however many they are.
 func siblingsOf(children []child, but int) string {
 	const most = 6
 	if len(children) == 1 {

@@ -145,7 +145,7 @@ type actor struct {
 	self   id.Agent
 }
 
-// Words that stand for somebody in arguments; no child may be called so.
+// Words that stand for a caller in arguments; no child may be called so.
 const (
 	theUser   = "user"   // the user, as a sender of mail
 	theParent = "parent" // the nearest living ancestor
@@ -162,7 +162,7 @@ func (a actor) find(ctx context.Context, ref string) (agent.Agent, error) {
 	return agent.Find(ctx, a.people, ref)
 }
 
-// parent is the nearest living ancestor, to whom mail goes up.
+// parent returns the nearest living ancestor, to whom mail goes up.
 func (a actor) parent(ctx context.Context) (agent.Agent, error) {
 	up, err := a.me(ctx)
 	if err == nil && up.IsZero() {
@@ -206,7 +206,7 @@ func (a actor) descendant(ctx context.Context, ref, hint string) (me, child agen
 	return me, child, err
 }
 
-// titles names the senders of letters: the name with the short id, so that nobody
+// titles names the senders of letters: the name with the short id, so that no caller
 // can pass for another, and the user as no agent is named.
 func (a actor) titles(ctx context.Context, letters []mail.Letter) (map[id.Agent]string, error) {
 	known := map[id.Agent]string{"": "the user", id.Kernel: "ramet"}
@@ -223,7 +223,7 @@ func (a actor) titles(ctx context.Context, letters []mail.Letter) (map[id.Agent]
 	return known, nil
 }
 
-// title is an agent in a sentence: its name and its short id.
+// title returns an agent in a sentence: its name and its short id.
 func title(a agent.Agent) string {
 	if a.Label() == a.ID.Short() {
 		return a.Label()
@@ -231,7 +231,7 @@ func title(a agent.Agent) string {
 	return fmt.Sprintf("%s (%s)", a.Label(), a.ID.Short())
 }
 
-// stamp is a time as the model reads it. An age would differ from replay to replay.
+// stamp returns a time as the model reads it. An age would differ from replay to replay.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // decode reads arguments that have the shape of T.
@@ -243,7 +243,7 @@ func decode[T any](raw json.RawMessage) (T, error) {
 	return args, nil
 }
 
-// summary is one line about a call, for people, from arguments of any form.
+// summary returns one line about a call, for people, from arguments of any form.
 func summary[T any](line func(T) string) func(json.RawMessage) string {
 	return func(raw json.RawMessage) string {
 		args, err := decode[T](raw)
@@ -294,8 +294,8 @@ func toolResult(c tool.Call, text, show string) history.Draft {
 	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: c.ID, Name: c.Name, Text: text, Show: show}}}
 }
 
-// refuse is the answer to a request that was refused; other errors are passed on,
-// and all of them once the context has ended: then nobody reads an answer.
+// refuse returns the answer to a request that was refused; other errors are passed on,
+// and all of them once the context has ended: then no caller reads an answer.
 func refuse(ctx context.Context, err error) (tool.Answer, error) {
 	if f, ok := fault.Of(err); ok && concerns[f.Code] && ctx.Err() == nil {
 		return tool.Failed(here.Replace(f.Error())), nil
@@ -307,8 +307,8 @@ var childrenSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("children", tool.Spec{Args: shape.Object()})
 })
 
-// Alone is the box of an agent that works on a task of its own, of which it alone knows: it is
-// told of what it needs for that, and of one tool by which it is told of the rest.
+// Alone returns the box of an agent that works on a task of its own, of which it alone knows: it is
+// told of what it needs for that, and of one tool by which it is notified of the rest.
 func Alone(box tool.Box) tool.Box {
 	return append(box[:len(box):len(box)], &children{})
 }

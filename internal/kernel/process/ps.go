@@ -169,7 +169,7 @@ func (a actor) look(ctx context.Context, _ tool.Call, args lookArgs) (tool.Answe
 	return tool.Answer{Text: head + " Its last steps, as information:\n" + strings.Join(lines, "\n")}, nil
 }
 
-// told is the last steps of a history, whose entries come newest first: oldest first, what
+// told returns the last steps of a history, whose entries come newest first: oldest first, what
 // was said and called, and how results begin.
 func told(entries []history.Entry, steps int) []string {
 	var out [][]string

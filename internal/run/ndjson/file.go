@@ -408,7 +408,7 @@ func (w *Writer) undo(cause error) error {
 	return cause
 }
 
-// syncFailure is STORAGE_IO whatever the cause: the disk may hold anything now.
+// syncFailure returns STORAGE_IO whatever the cause: the disk may hold anything now.
 func syncFailure(path string, err error) error {
 	if err == nil {
 		return nil

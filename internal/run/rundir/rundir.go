@@ -445,7 +445,7 @@ func SchemaNames() []string {
 	return names
 }
 
-// MakeSchema is the text of a schema: two spaces, sorted keys, a line feed at the end.
+// MakeSchema returns the text of a schema: two spaces, sorted keys, a line feed at the end.
 func MakeSchema(name string) ([]byte, error) {
 	at := slices.Index(SchemaNames(), name)
 	if at < 0 {

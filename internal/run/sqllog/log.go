@@ -350,7 +350,7 @@ func OpenTableWriter(ctx context.Context, address, runID string) (*Writer, error
 	return w, nil
 }
 
-// lockKey is the number of a run's advisory lock. The server's database is part
+// lockKey returns the number of a run's advisory lock. The server's database is part
 // of every lock already, the schema is not.
 func lockKey(schema, runID string) int64 {
 	sum := sha256.Sum256([]byte("ramet run\x00" + schema + "\x00" + runID))
@@ -380,7 +380,7 @@ func (w *Writer) lock(ctx context.Context, schema string) error {
 	return fault.New(fault.Locked, "%s: held by %s", w.place, holder).WithHint("wait until it ends, or end it")
 }
 
-// unsureTable: an answer of the server that it refused the change is certain; no
+// unsureTable returns an answer of the server that it refused the change is certain; no
 // answer, or one that it is going down, is not.
 func unsureTable(err error) bool {
 	var e *pgconn.PgError

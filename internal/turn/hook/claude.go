@@ -180,7 +180,7 @@ func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
 	})
 }
 
-// toOurs is toTheirs backwards, for arguments that a hook has changed.
+// toOurs returns toTheirs backwards, for arguments that a hook has changed.
 func toOurs(tool, dir string, args json.RawMessage) json.RawMessage {
 	names := map[string]string{}
 	for our, their := range argumentsOf(tool) {

@@ -479,7 +479,7 @@ func checksOutFiles(verb string, rest []arg) bool {
 	return verb == "checkout" && names > 1
 }
 
-// gitRuns marks what git itself is told to run.
+// gitRuns marks what git itself is asked to run.
 func (m *marker) gitRuns(verb, first string, rest []arg, depth int) {
 	for i, a := range rest {
 		if !m.reads(1) {
