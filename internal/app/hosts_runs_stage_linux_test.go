@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"ramet/internal/testkit"
 )
@@ -284,4 +285,95 @@ func anyOf(t *testing.T, workers ...*worker) (at *worker, others []*worker) {
 		return at != nil
 	})
 	return at, others
+}
+
+// single has one item.
+const single = `
+name: single
+description: for tests
+states:
+  DRAFTING: [draft]
+workers:
+  draft:
+    each: [i01]
+    prompt: 'for {{scope}}: sign patiently'
+    outputs: [{path: 'drafts/{scope}.txt', answer: true}]
+`
+
+// What a killed host was doing is done elsewhere within 20 s, with the times that a user
+// has.
+func TestAKilledHostIsReplacedInTimeSoak(t *testing.T) {
+	testkit.SoakOnly(t)
+	const promised = 20 * time.Second
+	f := newFleet(t, single)
+	work := func(name string) *worker {
+		s := f.site(name)
+		s.lease, s.pulse = "15s", ""
+		return s.work()
+	}
+	f.boss.lease, f.boss.pulse = "15s", ""
+	doomed := work("doomed")
+	k := f.start()
+	eventually(t, "it works", doomed.waits)
+	heir := work("heir")
+	heir.says(t, "waits for items")
+	killed := time.Now()
+	doomed.kill()
+	eventually(t, "another one has its item", heir.waits)
+	took := time.Since(killed)
+	t.Logf("after %s", took)
+	if took > 3*promised { // more than a busy machine needs: it waited for something else than the lease
+		t.Errorf("after %s, promised is %s", took, promised)
+	}
+	heir.open(1)
+	all := f.done(k)
+	if count(all, "WORK_ITEM_FINISHED", "r:draft:2:i01") != 1 {
+		t.Error("the item was not done as a second attempt")
+	}
+	heir.leaves()
+}
+
+// Whoever can write the database has nothing run on a host outside the sandbox, unless the
+// host's user said so.
+func TestExternalEffectsWaitForAHostThatMay(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "outside")
+	f := newFleet(t, `
+name: outside
+description: for tests
+states:
+  DRAFTING: [push, draft]
+workers:
+  push:
+    effect: external
+    key: push
+    with: {OUTSIDE: `+outside+`}
+    command: 'echo "$RAMET_KEY" >> "$OUTSIDE"; echo pushed'
+    outputs: [{path: artifacts/pushed.txt, answer: true}]
+  draft:
+    each: [i03, i04]
+    prompt: 'write {{scope}}'
+    outputs: [{path: 'drafts/{scope}.txt', answer: true}]
+`)
+	a := f.worker("a")
+	k := f.start()
+	eventually(t, "all else is done", func() bool { return a.ended() == 2 })
+	show := f.boss.ramet(0, "run", "show", f.run)
+	if !strings.Contains(show, "r:push:1:all waits for a host that may act outside of runs: ramet worker --external") {
+		t.Errorf("it is shown as\n%s", show)
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("it acted")
+	}
+	b := f.worker("b", "--external")
+	k.ends(t, 0, "run r is DONE")
+	if got, err := os.ReadFile(outside); string(got) != "push\n" {
+		t.Errorf("outside is %q, %v", got, err)
+	}
+	if b.ended() != 1 || a.ended() != 2 {
+		t.Errorf("a ended %d, b %d", a.ended(), b.ended())
+	}
+	if show := f.boss.ramet(0, "run", "show", f.run); strings.Contains(show, "waits for a host") {
+		t.Errorf("it is shown as\n%s", show)
+	}
 }

@@ -2,15 +2,20 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ramet/internal/base/text"
 	"ramet/internal/core/trust"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
@@ -152,5 +157,115 @@ func empty(ts *testscript.TestScript, _ bool, args []string) {
 	entries, _ := os.ReadDir(ts.MkAbs(args[0]))
 	for _, e := range entries {
 		ts.Fatalf("%s holds %s", args[0], e.Name())
+	}
+}
+
+// raw sets a variable to bytes that cannot stand in a script.
+func raw(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], unquote(ts, args[1])) }
+
+// file writes such bytes to a file.
+func file(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(unquote(ts, args[1])), 0o600))
+}
+
+// long sets a variable to one character many times.
+func long(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	ts.Setenv(args[0], strings.Repeat(args[1], n))
+}
+
+// patch overwrites bytes of a file in place.
+func patch(ts *testscript.TestScript, _ bool, args []string) {
+	offset, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = f.WriteAt([]byte(unquote(ts, args[2])), offset)
+	ts.Check(err)
+	ts.Check(f.Close())
+}
+
+// cut shortens a file.
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	size, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
+}
+
+func unquote(ts *testscript.TestScript, s string) string {
+	out, err := strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`)
+	ts.Check(err)
+	return out
+}
+
+// refused runs ramet twice, without and with --json, and demands the exit
+// code, nothing on standard output and, on standard error, exactly one line:
+// the text, in which *** stands for anything, or the same as JSON. With -once
+// it runs only the first.
+func refused(ts *testscript.TestScript, _ bool, args []string) {
+	once := args[0] == "-once"
+	if once {
+		args = args[1:]
+	}
+	want, line, command := args[0], args[1], args[2:]
+	exits(ts, false, append([]string{want}, command...))
+	got := silent(ts)
+	if text.Safe(got) != got {
+		ts.Fatalf("the error would drive a terminal: %q", got)
+	}
+	demand(ts, line, got)
+	if once {
+		return
+	}
+	exits(ts, false, append([]string{want, "--json"}, command...))
+	var answer struct {
+		Error struct {
+			Code, Message string
+			Hint          *string
+		}
+	}
+	decoder := json.NewDecoder(strings.NewReader(silent(ts)))
+	decoder.DisallowUnknownFields()
+	ts.Check(decoder.Decode(&answer))
+	got = "error[" + answer.Error.Code + "]: " + answer.Error.Message
+	if answer.Error.Hint != nil {
+		got += ": " + *answer.Error.Hint
+	}
+	demand(ts, line, got)
+}
+
+// silent gives standard error, if standard output is empty.
+func silent(ts *testscript.TestScript) string {
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("a refused command printed %q", out)
+	}
+	line, ok := strings.CutSuffix(ts.ReadFile("stderr"), "\n")
+	if !ok || strings.Contains(line, "\n") {
+		ts.Fatalf("the error is not one line: %q", line)
+	}
+	return line
+}
+
+func demand(ts *testscript.TestScript, want, got string) {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), `\*\*\*`, `.+`)
+	if !regexp.MustCompile(`^(?s:` + pattern + `)$`).MatchString(got) {
+		ts.Fatalf("wrong error:\n have %s\n want %s", got, want)
+	}
+}
+
+// exits runs ramet and demands an exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec("ramet", args[1:]...)
+	code := 0
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = failed.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want {
+		ts.Fatalf("exit code is %d, not %d", code, want)
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"image/png"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -311,4 +314,164 @@ func (t *terminal) restored() {
 func (t *terminal) signal(s syscall.Signal) {
 	t.t.Helper()
 	testkit.OK(t.t, t.cmd.Process.Signal(s))
+}
+
+// cursor returns the selected row of Home.
+func cursor(screen string) string {
+	for l := range strings.Lines(screen) {
+		if strings.HasPrefix(l, "▌ ") {
+			return l
+		}
+	}
+	return ""
+}
+
+// TestHomeOnTheScreen works in Home on a real terminal: an agent that needs you is first, is answered in place, and the rows follow
+// what happens; a filter, a fork, mail and a kill from there.
+func TestHomeOnTheScreen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "COLORTERM=truecolor")
+	w.write("server.go", "package main\n\nimport \"net/http\"\n\nfunc main() {\n\thttp.ListenAndServe(\":8080\", nil)\n}\n")
+	x := w.open(120, 26)
+	x.see("offline/offline")
+	for _, child := range []struct{ line, ends string }{
+		{`/fork --name docs "search for 8080 in ."`, "done"},
+		{`/fork --name tests "run wc -l server.go"`, "wants to run"},
+	} {
+		x.say(child.line)
+		x.see(child.ends)
+		x.press(ctrlUp)
+		x.see("[0]", "↓")
+	}
+	to := func(name string) {
+		t.Helper()
+		for range 6 {
+			if strings.Contains(cursor(x.text()), name) {
+				return
+			}
+			before := cursor(x.text())
+			x.press("\x1b[A")
+			x.until("another row than "+before, func(s string) bool { return cursor(s) != before })
+		}
+		t.Fatalf("no row of %s\n%s", name, x.text())
+	}
+
+	x.press("\x1b[D") // Left at an empty prompt
+	x.see("needs you", "tests", "asks", "done", "docs", "idle", "Enter open")
+	if now := cursor(x.text()); !strings.Contains(now, " 0 ") {
+		t.Errorf("the cursor is on %q, not on who was current", now)
+	}
+	to("tests")
+	x.see("? bash wc -l server.go", "waiting for your approval") // what it asks, at the right
+	album(x, "home", "needs you", "asks", "done", "idle", "Space answer")
+	albumPage(w)
+	x.press(" ")
+	x.see("tests wants to run", "❯ No", "Allow once", "Enter answer", "↑↓ select")
+	for range 2 {
+		before := highlight(x.text())
+		x.press(down)
+		x.until("another highlight", func(s string) bool { return highlight(s) != before })
+	}
+	x.see("❯ Allow once")
+	album(x, "answer", "tests wants to run", "❯ Allow once", "Enter answer")
+	x.press(enter)
+	x.see("tests done", "│ 7 server.go", "Ran wc -l server.go") // the row stays where the cursor is
+
+	x.press("/")
+	x.press("docs")
+	x.until("only docs", func(s string) bool { return strings.Contains(s, "docs") && !strings.Contains(s, "tests ") })
+	x.press(escape)
+	x.gone("Esc show all") // a key that came with the Esc would be another key
+	x.see("tests", "docs")
+	x.gone("needs you")
+	to("docs")
+	x.press("k")
+	x.see("Kill docs?")
+	album(x, "kill", "Kill docs?", "tests")
+	x.press("y")
+	x.gone("› docs")
+	x.press(enter)
+	x.leave()
+	x = w.open(100, 14, "resume") // another day, from any folder
+	x.see("project", "2 agents", "Enter open")
+	album(x, "resume", "type to search", "2 agents", "Enter open")
+	x.press(enter)
+	x.see("[0]", "forked tests", "offline/offline")
+	x.leave()
+}
+
+// albumFolder holds the pictures of docs/walkthrough.md, each a screen of a test.
+const albumFolder = "../../docs/walkthrough"
+
+// album keeps the screen that stands there as a picture of the walk-through, with -update; without, it
+// demands that the picture kept says the same things.
+func album(x *terminal, name string, says ...string) {
+	x.t.Helper()
+	x.see(says...)
+	path := filepath.Join(albumFolder, name+".svg")
+	if *update {
+		testkit.OK(x.t, os.WriteFile(path, []byte(anywhere(picture(x))), 0o644))
+	}
+	kept := testkit.Must(os.ReadFile(path))(x.t)
+	for _, s := range says {
+		if !strings.Contains(words(string(kept)), s) {
+			x.t.Errorf("%s does not say %q: go test ./internal/app -run '%s' -update", path, s, x.t.Name())
+		}
+	}
+}
+
+var (
+	folders = regexp.MustCompile(`/[^\s<]*/Test\w+/\d+/project`)
+	days    = regexp.MustCompile(`\b20\d\d-\d\d-\d\d \d\d:\d\d\b`)
+)
+
+// anywhere is a picture without the folder in which the test stood, and the time.
+func anywhere(svg string) string {
+	svg = days.ReplaceAllString(svg, "2026-11-01 09:30")
+	return folders.ReplaceAllStringFunc(svg, func(s string) string { return fmt.Sprintf("%-*s", len(s), "/home/you/cart") })
+}
+
+// albumPage keeps the page of a world as it is now, with -update: only Chromium can draw it, and what it
+// shows its own tests hold against the page. Without, a picture must be there.
+func albumPage(w *world) {
+	w.t.Helper()
+	path := filepath.Join(albumFolder, "page.png")
+	if *update {
+		node, chromium := browser(w.t)
+		server := w.start("serve", "--addr", "127.0.0.1:0")
+		testkit.OK(w.t, server.Start())
+		defer server.Wait()
+		defer server.Process.Signal(os.Interrupt)
+		link := ""
+		eventually(w.t, "the server answers", func() bool {
+			cmd := w.start("web")
+			out, err := cmd.Output()
+			link = strings.TrimSpace(string(out))
+			return err == nil
+		})
+		to := testkit.Must(filepath.Abs(path))(w.t)
+		cmd := exec.CommandContext(w.t.Context(), node, "test/picture.mjs", chromium, link, to)
+		cmd.Dir = webSources
+		if out, err := cmd.CombinedOutput(); err != nil {
+			w.t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	data := testkit.Must(os.ReadFile(path))(w.t)
+	if _, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || len(data) > 200<<10 {
+		w.t.Errorf("%s has %d bytes: %v", path, len(data), err)
+	}
+}
+
+// Every picture of the album stands in the walk-through, and the walk-through has no others.
+func TestTheWalkThroughHasItsPictures(t *testing.T) {
+	text := testkit.Must(os.ReadFile(filepath.Join(albumFolder, "..", "walkthrough.md")))(t)
+	kept := testkit.Must(os.ReadDir(albumFolder))(t)
+	for _, k := range kept {
+		if !strings.Contains(string(text), "](walkthrough/"+k.Name()+")") {
+			t.Errorf("%s stands in no part of the walk-through", k.Name())
+		}
+	}
+	if shown := strings.Count(string(text), "](walkthrough/"); shown != len(kept) {
+		t.Errorf("the walk-through shows %d pictures, of %d that there are", shown, len(kept))
+	}
 }

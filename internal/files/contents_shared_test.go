@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
@@ -182,4 +187,185 @@ func TestContentsOfGit(t *testing.T) {
 	if whole, kept, ok := fresh.Size(chain.Sum([]byte("ours"))); whole != 4 || kept == 0 || !ok {
 		t.Errorf("size %d, kept %d, %v", whole, kept, ok)
 	}
+}
+
+func noGit(context.Context, string, string) ([]byte, error) { return nil, errors.New("no git here") }
+
+func keep(t *testing.T, s *Contents, texts ...string) {
+	t.Helper()
+	b := s.Begin("")
+	for _, text := range texts {
+		testkit.OK(t, b.Add(chain.Sum([]byte(text)), []byte(text)))
+	}
+	testkit.Must(b.Commit())(t)
+}
+
+func packs(t *testing.T, s *Contents) []string {
+	t.Helper()
+	found := testkit.Must(filepath.Glob(filepath.Join(s.PackDir(), "*")))(t)
+	return found
+}
+
+func TestWhatIsKeptIsThereForEverybody(t *testing.T) {
+	s := NewContents(t.TempDir(), noGit)
+	other := NewContents(s.dir, noGit) // another process
+	keep(t, s, "one", "two", "one", strings.Repeat("long ", 10_000))
+	keep(t, s, "one") // nothing new, no pack
+	if n := len(packs(t, s)); n != 1 {
+		t.Errorf("%d packs", n)
+	}
+	for _, text := range []string{"one", "two", strings.Repeat("long ", 10_000)} {
+		got, err := other.Get(t.Context(), chain.Sum([]byte(text)))
+		if err != nil || string(got) != text {
+			t.Errorf("%.10q: %v", got, err)
+		}
+	}
+	if _, err := other.Get(t.Context(), chain.Sum([]byte("never"))); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	b := s.Begin("")
+	testkit.OK(t, b.Add(chain.Sum([]byte("dropped")), []byte("dropped")))
+	b.Drop()
+	if n := len(packs(t, s)); n != 1 {
+		t.Errorf("%d files are left", n)
+	}
+}
+
+// A pack that is cut or changed anywhere gives no wrong content.
+func TestADamagedPackIsNoticed(t *testing.T) {
+	texts := []string{"one", "two, which is longer", "three"}
+	s := NewContents(t.TempDir(), noGit)
+	keep(t, s, texts...)
+	path := packs(t, s)[0]
+	whole := testkit.Must(os.ReadFile(path))(t)
+	try := func(what string, damaged []byte) {
+		t.Helper()
+		testkit.OK(t, os.WriteFile(path, damaged, 0o600))
+		fresh := NewContents(s.dir, noGit)
+		for _, text := range texts {
+			got, err := fresh.Get(t.Context(), chain.Sum([]byte(text)))
+			if err == nil && string(got) != text {
+				t.Fatalf("%s: %q", what, got)
+			}
+			if err != nil && fault.CodeOf(err) == fault.Failed {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+	}
+	for n := range whole {
+		try("cut", whole[:n])
+		flipped := append([]byte(nil), whole...)
+		flipped[n] ^= 0x40
+		try("flipped", flipped)
+	}
+}
+
+func TestHalfMadePacksAreSweptWhenTheyAreOld(t *testing.T) {
+	s := NewContents(t.TempDir(), noGit)
+	keep(t, s, "one")
+	half := filepath.Join(s.PackDir(), ".pack-123")
+	testkit.OK(t, os.WriteFile(half, []byte("half"), 0o600))
+	s.Sweep(time.Now().Add(-time.Hour))
+	if _, err := os.Stat(half); err != nil {
+		t.Error("somebody may be making it")
+	}
+	s.Sweep(time.Now().Add(time.Hour))
+	if _, err := os.Stat(half); err == nil {
+		t.Error("it is left")
+	}
+}
+
+func TestGCDropsWhatOnlyOldStatesName(t *testing.T) {
+	b := newBenchPast(t)
+	var states []Taken
+	for _, text := range []string{"one", "two", "three", "four"} {
+		b.put("a", text)
+		b.put("same", "same")
+		for i := range 10 {
+			b.put("d/"+string(rune('a'+i)), text) // a folder that is kept as a delta
+		}
+		states = append(states, b.take())
+	}
+	now := time.Now()
+	var named []Named
+	for i, s := range states {
+		named = append(named, Named{Root: s.Root, At: now.Add(time.Duration(i-4) * time.Hour)})
+	}
+	limits := PastLimits{Since: now.Add(-150 * time.Minute), Young: now.Add(time.Hour)}
+	plan, err := b.past.GC(t.Context(), named, limits, true)
+	if err != nil || plan.States != 2 || plan.Objects == 0 || plan.Bytes == 0 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	if got, err := b.past.store.Get(t.Context(), chain.Sum([]byte("one"))); err != nil || string(got) != "one" {
+		t.Errorf("a plan drops nothing: %q, %v", got, err)
+	}
+	done, err := b.past.GC(t.Context(), named, limits, false)
+	if err != nil || done != plan {
+		t.Fatalf("%+v, %v; the plan was %+v", done, err, plan)
+	}
+	for text, there := range map[string]bool{"one": false, "two": false, "three": true, "four": true, "same": true} {
+		if _, err := b.past.store.Get(t.Context(), chain.Sum([]byte(text))); (err == nil) != there {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, s := range states[2:] {
+		if err := List(b.past.store, s.Root, func(string, Node) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	// Another process, with an index of before, keeps again what it names.
+	b.put("a", "one")
+	if taken := b.take(); taken.Step != 5 {
+		t.Errorf("%+v", taken)
+	}
+	testkit.Must(b.past.store.Get(t.Context(), chain.Sum([]byte("one"))))(t)
+	// What is young stays, and what is over the limit goes, the oldest first.
+	limits = PastLimits{Most: 1, Young: now.Add(-time.Hour)}
+	if s, err := b.past.GC(t.Context(), named, limits, false); err != nil || s.Objects != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	limits.Young = now.Add(time.Hour)
+	if s, err := b.past.GC(t.Context(), named, limits, false); err != nil || s.Objects == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(states[3]), Force: true}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a state that was dropped: %v", err)
+	}
+}
+
+func TestForgottenContentsAreGoneFromTheDisk(t *testing.T) {
+	b := newBenchPast(t)
+	b.put("key", "hunter2-hunter2-hunter2")
+	b.put("other", "other")
+	state := b.take()
+	h := chain.Sum([]byte("hunter2-hunter2-hunter2"))
+	n, err := b.past.Forget(t.Context(), map[chain.Hash]bool{h: true})
+	if err != nil || n != 1 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if _, err := b.past.store.Get(t.Context(), h); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	testkit.OK(t, os.Remove(b.path("key")))
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(state), Force: true})
+	if len(done.Kept) != 1 || done.Kept[0].Path != "key" {
+		t.Errorf("%+v", done)
+	}
+}
+
+// Whoever had the contents alone gives them back.
+func TestContentsAreLockedOnlyWhileTheyAreDropped(t *testing.T) {
+	b := newBenchPast(t)
+	b.put("a", "one")
+	b.take()
+	other := flock.New(filepath.Join(b.past.o.Dir, "contents.lock"))
+	release := testkit.Must(b.past.alone(t.Context()))(t)
+	if ok, err := other.TryLock(); err != nil || ok {
+		t.Errorf("locked twice: %v, %v", ok, err)
+	}
+	release()
+	if ok, err := other.TryLock(); err != nil || !ok {
+		t.Errorf("still locked: %v, %v", ok, err)
+	}
+	testkit.OK(t, other.Unlock())
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 	"ramet/internal/testkit"
+	"ramet/internal/turn/loop"
 	"ramet/internal/turn/tool"
 )
 
@@ -286,4 +288,159 @@ func TestABudgetCoversEarlierChildren(t *testing.T) {
 		}
 	}
 	t.Error("it is told something else")
+}
+
+// After a crash only the call that ran may have happened: what stood behind it, and what a person was
+// still asked about, had not begun.
+func TestWhatHadNotBegunIsSaidSo(t *testing.T) {
+	call := func(id string) history.Part {
+		return history.Part{Type: history.ToolCall, CallID: id, Name: "bash", Args: json.RawMessage(`{}`)}
+	}
+	about := func(command, id string) history.Draft {
+		return history.Draft{Kind: history.Command, Meta: history.Meta{Command: command, CallID: id}}
+	}
+	for _, c := range []struct {
+		name   string
+		behind []history.Draft
+		want   []string
+	}{
+		{"it ran", nil, []string{"a interrupted: outcome unknown", "b not begun: it did not happen"}},
+		{"it was asked about", []history.Draft{about(history.AskCommand, "a")},
+			[]string{"a not begun: it did not happen; it was waiting for the user's permission", "b not begun: it did not happen"}},
+		{"it was permitted", []history.Draft{about(history.AskCommand, "a"), about(history.PermitCommand, "a")},
+			[]string{"a interrupted: outcome unknown", "b not begun: it did not happen"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, `{"repeat": true, "steps": [{"text": "on"}]}`)
+			ask := testkit.Must(history.Say(history.User, "do both"))(t)
+			left := append([]history.Draft{ask, {Kind: history.Assistant, Parts: []history.Part{call("a"), call("b")}}}, c.behind...)
+			testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), left...))(t)
+			b.start()
+			turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go on"})
+			if err == nil {
+				_, err = turn.Wait()
+			}
+			testkit.OK(t, err)
+			var got []string
+			for e, err := range b.store.QueryRange(t.Context(), history.Range{Agent: b.zero.ID}, history.Selection{}) {
+				testkit.OK(t, err)
+				parts := testkit.Must(e.Parts())(t)
+				for _, p := range parts {
+					if p.Type == history.Result {
+						got = append(got, p.CallID+" "+p.Text)
+					}
+				}
+			}
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// What an agent should know of the place is written once, in front of the user's words, and
+// again only when it is another; the words stay the user's.
+func TestFactsAreWrittenOnce(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "ok"}]}`)
+	here := "Folder /here."
+	b.Options.Facts = func(context.Context, agent.Agent) Place { return func(Model, tool.Box) string { return here } }
+	b.start()
+	for _, said := range []string{"one", "two"} {
+		testkit.Must(b.exec(b.zero.ID, said))(t)
+	}
+	here = "Folder /there."
+	testkit.Must(b.exec(b.zero.ID, "three"))(t)
+	b.expect(b.zero.ID, "fork", "user one", "assistant ok", "usage", "user two", "assistant ok", "usage", "user three", "assistant ok", "usage")
+	var told []string
+	for _, m := range b.remembered(b.zero.ID).Messages() {
+		if len(m.Parts) > 1 {
+			told = append(told, m.Parts[0].Text+m.Words())
+		}
+	}
+	if got := strings.Join(told, "|"); got != "[ramet] You are 0; model script/test. Folder /here.\n\none|[ramet] You are 0; model script/test. Folder /there.\n\nthree" {
+		t.Errorf("%q", got)
+	}
+	b.sameAsReplay(b.zero.ID)
+	if history.Plain([]history.Part{{Type: history.Facts, Text: here}}) != "" {
+		t.Error("facts are shown as what the user said")
+	}
+}
+
+// said lists the kinds and texts of what an agent's model sees.
+func (b *bench) said() string {
+	var out []string
+	for e, err := range b.store.QueryRange(b.t.Context(), history.Range{Agent: b.zero.ID}, history.Selection{}) {
+		testkit.OK(b.t, err)
+		if !e.Kind.Reaches() {
+			continue
+		}
+		parts := testkit.Must(e.Parts())(b.t)
+		text := history.Plain(parts)
+		if e.Kind == history.ToolResult {
+			text = "…"
+		}
+		out = append(out, fmt.Sprintf("%s %s", e.Kind, strings.ReplaceAll(text, "\n", " ")))
+	}
+	return strings.Join(out, " | ")
+}
+
+const working = `{"when": "go", "steps": [{"text": "one "}, {"wait": "gate"}, {"call": "ps"}]}
+{"when": "by the way", "steps": [{"text": "I heard"}]}
+{"repeat": true, "steps": [{"text": "done"}]}`
+
+// begun starts a turn and waits until its model speaks.
+func (b *bench) begun(text string) *Turn {
+	b.t.Helper()
+	seen, enough := b.kernel.Events.Subscribe(b.t.Context())
+	defer enough()
+	turn := testkit.Must(b.kernel.Exec(b.t.Context(), b.zero.ID, Prompt{Text: text, Ticket: "first"}))(b.t)
+	for e := range seen {
+		if e.Type == loop.TextDelta {
+			break
+		}
+	}
+	return turn
+}
+
+// What a person types while an agent works arrives behind the results of the running step.
+func TestWhatIsSaidMeanwhileJoinsTheTurn(t *testing.T) {
+	b := newBench(t, working)
+	b.start()
+	first := b.begun("go")
+	person := history.By(t.Context(), history.Actor{Who: "me", Face: history.Terminal})
+	second := testkit.Must(b.kernel.Exec(person, b.zero.ID, Prompt{Text: "by the way: keep it", Ticket: "second"}))(t)
+	b.gates.Open("gate")
+	for _, turn := range []*Turn{first, second} {
+		if o, err := turn.Wait(); err != nil || o.Text != "I heard" || !o.Began {
+			t.Errorf("%+v %v", o, err)
+		}
+	}
+	if got := b.said(); got != "user go | assistant one  [ps {}] | tool_result … | user by the way: keep it | assistant I heard" {
+		t.Error(got)
+	}
+}
+
+// What a program says, and what was taken back, does not.
+func TestWhatDoesNotJoin(t *testing.T) {
+	b := newBench(t, working)
+	b.start()
+	first := b.begun("go")
+	person := history.By(t.Context(), history.Actor{Who: "me", Face: history.Terminal})
+	back := testkit.Must(b.kernel.Exec(person, b.zero.ID, Prompt{Text: "by the way: no", Ticket: "back"}))(t)
+	program := testkit.Must(b.kernel.Exec(history.By(t.Context(), history.Actor{Who: "me", Face: history.CLI}), b.zero.ID, Prompt{Text: "and then"}))(t)
+	if ended, err := b.kernel.Interrupt(t.Context(), Stop{Agent: "nobody", Also: []string{"back"}}); !ended || err != nil {
+		t.Errorf("%t %v", ended, err)
+	}
+	b.gates.Open("gate")
+	if o, err := back.Wait(); !fault.Is(err, fault.Cancelled) || o.Began {
+		t.Errorf("%+v %v", o, err)
+	}
+	for _, turn := range []*Turn{first, program} {
+		if o, err := turn.Wait(); err != nil || o.Text != "done" {
+			t.Errorf("%+v %v", o, err)
+		}
+	}
+	if got := b.said(); got != "user go | assistant one  [ps {}] | tool_result … | assistant done | user and then | assistant done" {
+		t.Error(got)
+	}
 }

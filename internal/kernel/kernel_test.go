@@ -359,3 +359,137 @@ func TestAPanicEndsOneAttempt(t *testing.T) {
 		})
 	}
 }
+
+// ear is a provider that remembers what it was asked, as bytes in the order in which vendors
+// cache them: tools, then messages.
+type ear struct {
+	llm.Provider
+	mu    sync.Mutex
+	heard []string
+}
+
+func (e *ear) Stream(ctx context.Context, q llm.Request) iter.Seq[llm.Event] {
+	b, err := json.Marshal(struct {
+		Tools    []llm.Tool
+		Messages []llm.Message
+	}{q.Tools, q.Messages})
+	if err != nil {
+		panic(err)
+	}
+	e.mu.Lock()
+	e.heard = append(e.heard, string(b))
+	e.mu.Unlock()
+	return e.Provider.Stream(ctx, q)
+}
+
+func prefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Between turns requests only grow, and nearly all of its parent's last request is the
+// beginning of a child's: what vendors have cached is used.
+func TestRequestsShareTheirBeginnings(t *testing.T) {
+	b := newBench(t, `
+{"when": "fork now", "steps": [{"call": "fork", "args": {"prompt": "be the kid", "name": "kid"}}, {"call": "fork", "args": {"prompt": "be the other", "name": "other"}}]}
+{"when": "be the", "repeat": true, "steps": [{"text": "I am"}]}
+{"when": "works on", "steps": [{"call": "wait", "args": {"for": "all"}}]}
+{"when": "None of them", "steps": [{"text": "fine"}]}
+{"when": "turn", "repeat": true, "steps": [{"text": "an answer of some length, as answers are"}]}
+`)
+	open := b.Options.Model
+	heard := &ear{}
+	b.Options.Model = func(a agent.Agent, asked llm.Ref) (Model, error) {
+		m, err := open(a, asked)
+		heard.mu.Lock() // each agent opens its own; all are the same model
+		defer heard.mu.Unlock()
+		if heard.Provider == nil {
+			heard.Provider = m.Provider
+		}
+		m.Provider = heard
+		return m, err
+	}
+	b.start()
+	for i := range 20 {
+		testkit.Must(b.exec(b.zero.ID, fmt.Sprintf("turn %d", i)))(t)
+	}
+	testkit.Must(b.exec(b.zero.ID, "fork now"))(t)
+	const end = len(`]}`)
+	for i := 1; i <= 20; i++ {
+		if last := heard.heard[i-1]; prefix(last, heard.heard[i]) < len(last)-end {
+			t.Errorf("request %d does not begin with the one before", i+1)
+		}
+	}
+	parent := heard.heard[20]
+	for _, name := range []string{"be the kid", "be the other"} {
+		for _, q := range heard.heard[21:] {
+			if strings.HasSuffix(q, name+`"}]}]}`) || strings.Contains(q[len(q)-200:], name) {
+				if n := prefix(parent, q); n*100 < len(parent)*95 {
+					t.Errorf("%s: %d of %d bytes are its beginning", name, n, len(parent))
+				}
+			}
+		}
+	}
+	if len(heard.heard) < 24 {
+		t.Errorf("%d requests", len(heard.heard))
+	}
+}
+
+// Whoever stops a turn does not wait for servers that are asked for their tools.
+func TestAStoppedTurnDoesNotWaitForItsTools(t *testing.T) {
+	b := newBench(t, `{"when": "go", "steps": [{"text": "done"}]}`)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	b.Options.Tools = func(agent.Agent) (tool.Box, error) {
+		select {
+		case <-asked:
+		default:
+			close(asked)
+		}
+		<-answer
+		return nil, nil
+	}
+	b.start()
+	defer close(answer)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { <-asked; stop() }()
+	turn, err := b.kernel.Exec(ctx, b.zero.ID, Prompt{Text: "go"})
+	if err == nil {
+		_, err = turn.Wait()
+	}
+	if !fault.Is(err, fault.Cancelled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// shy is a tool that takes itself away, as that of skills does where there are none.
+type shy struct{}
+
+func (shy) Spec() tool.Spec {
+	return tool.Spec{Name: "shy", Access: tool.Reads, Args: shape.Object()}
+}
+
+func (shy) Run(context.Context, tool.Call) (tool.Answer, error) { return tool.Answer{}, nil }
+
+func (s shy) Narrow(b tool.Box) tool.Box {
+	return slices.DeleteFunc(slices.Clone(b), func(t tool.Tool) bool { return t == tool.Tool(s) })
+}
+
+// What stands before the context is made once in a turn, for the tools that are left.
+func TestTheFirstWordsAreMadeOnce(t *testing.T) {
+	b := newBench(t, `{"when": "go", "steps": [{"text": "done"}]}`)
+	b.Options.Tools = func(agent.Agent) (tool.Box, error) { return tool.Box{shy{}}, nil }
+	made := 0
+	b.Options.System = func(_ agent.Agent, box tool.Box) ([]llm.Message, string, error) {
+		if made++; slices.Contains(box.Names(), "shy") {
+			t.Error("they are made for a tool that is taken away")
+		}
+		return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
+	}
+	b.start()
+	if _, err := b.exec(b.zero.ID, "go"); err != nil || made != 1 {
+		t.Errorf("made %d times, %v", made, err)
+	}
+}

@@ -2,10 +2,14 @@ package ledger
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/testkit"
@@ -250,5 +254,229 @@ func same(t *testing.T, before map[string]any, out []byte) {
 	}
 	if !reflect.DeepEqual(before, after) {
 		t.Fatalf("%v became %v", before, after)
+	}
+}
+
+// noon is when the tests begin; minute(n) is n minutes later.
+var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+func minute(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+
+// nobodyGone judges that all live.
+func nobodyGone(Entry) (string, bool) { return "", false }
+
+// allGone judges that none does.
+func allGone(Entry) (string, bool) { return "its owner has ended", true }
+
+func spawn(t *testing.T, s *Sheet, id string, at time.Time) Entry {
+	t.Helper()
+	e := testkit.Must(s.Spawn(Start{ID: id, Type: "backend-specialist", Plan: "02", Group: "API Endpoints"}, at))(t)
+	return e
+}
+
+func move(t *testing.T, s *Sheet, id string, to Status, at time.Time) Entry {
+	t.Helper()
+	e := testkit.Must(s.Move(id, to, "", at))(t)
+	return e
+}
+
+func resume(t *testing.T, s *Sheet, old, id string, at time.Time) Entry {
+	t.Helper()
+	e := testkit.Must(s.Resume(old, Start{ID: id}, at, nobodyGone))(t)
+	return e
+}
+
+// refused demands a code and words of the message.
+func refused(t *testing.T, err error, code fault.Code, words ...string) {
+	t.Helper()
+	if !fault.Is(err, code) {
+		t.Fatalf("got %v, want %s", err, code)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Fatalf("%q does not say %q", err, w)
+		}
+	}
+}
+
+// drawn is the sheet in one line: id:status, separated by spaces.
+func drawn(s *Sheet) string {
+	var words []string
+	for _, e := range s.Entries() {
+		words = append(words, e.ID+":"+string(e.Status))
+	}
+	return strings.Join(words, " ")
+}
+
+func draws(t *testing.T, s *Sheet, want string) {
+	t.Helper()
+	if got := drawn(s); got != want {
+		t.Fatalf("the sheet holds\n     %s\nnot  %s", got, want)
+	}
+}
+
+// sheet makes one of a drawing; max_entries is limit.
+func sheet(t *testing.T, limit int, drawing string) *Sheet {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`{"version":"1.0","max_entries":` + itoa(limit) + `,"entries":[`)
+	for i, word := range strings.Fields(drawing) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		part := strings.Split(word, ":") // id:status[:resumed_by[:resumes]]
+		b.WriteString(`{"agent_id":"` + part[0] + `","status":"` + part[1] + `","timestamp":"` + minute(i).Format(layout) + `"`)
+		if len(part) > 2 && part[2] != "" {
+			b.WriteString(`,"resumed_by":"` + part[2] + `"`)
+		}
+		if len(part) > 3 {
+			b.WriteString(`,"resumes":"` + part[3] + `"`)
+		}
+		b.WriteByte('}')
+	}
+	b.WriteString(`]}`)
+	s := testkit.Must(Parse([]byte(b.String())))(t)
+	return s
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func TestErrorParseError_SummariesTellWhatTheyKnow(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want Summary
+		ok   bool
+	}{
+		"plain":         {"---\nplan: 02\nstatus: completed\nexecuted_by_agent: a5023ff\ncompleted_at: 2026-01-15T14:45:32Z\n---\n# Done\n", Summary{"02", "completed", "a5023ff", noon.Add(165*60e9 + 32e9)}, true},
+		"quotes":        {"---\nplan: \"02\" # the second\nstatus: 'partial'\n---", Summary{Plan: "02", Status: "partial"}, true},
+		"comment":       {"---\nplan: 02 # two\nstatus: # none\n---\n", Summary{Plan: "02"}, true},
+		"DOS":           {"\uFEFF---\r\nplan: 3\r\n---\r\n", Summary{Plan: "3"}, true},
+		"nested":        {"---\ntags:\n  plan: 9\n  - x\nplan: 3\nother: {status: failed}\n...\n", Summary{Plan: "3"}, true},
+		"no end":        {"---\nplan: 02\n", Summary{}, false},
+		"none":          {"# Summary\nplan: 02\n", Summary{}, false},
+		"later":         {"\n---\nplan: 02\n---\n", Summary{}, false},
+		"empty":         {"", Summary{}, false},
+		"a bad time":    {"---\nplan: 1\ncompleted_at: yesterday\n---\n", Summary{Plan: "1"}, true},
+		"a time offset": {"---\ncompleted_at: 2026-01-15T13:00:00+01:00\n---\n", Summary{CompletedAt: noon}, true},
+		"an open quote": {"---\nplan: \"02\nstatus: x\n---\n", Summary{Plan: `"02`, Status: "x"}, true},
+	} {
+		got, ok := ParseSummary([]byte(c.text))
+		if ok != c.ok || got != c.want {
+			t.Errorf("%s: %+v %t", name, got, ok)
+		}
+	}
+}
+
+func TestErrorParseError_PartialIsInterruptedSkippedIsNothing(t *testing.T) {
+	s := Rebuild([]Summary{
+		{"04", "failed", "d", minute(4)},
+		{"01", "completed", "a", minute(1)},
+		{"02", "partial", "b", minute(2)},
+		{"03", "skipped", "c", minute(3)},
+		{"05", "completed", "", minute(5)}, // nobody did it
+		{"06", "", "f", minute(6)},
+		{"07", "odd", "g", minute(7)},
+	})
+	draws(t, s, "a:completed b:interrupted d:failed g:odd")
+	for _, e := range s.Entries() {
+		if !e.Recovered || e.Description != "Execute plan "+e.Plan || e.EndedAt.IsZero() {
+			t.Errorf("%+v", e)
+		}
+	}
+	if !strings.Contains(string(s.Format()), `"recovered": true`) {
+		t.Error("it is not marked in the file")
+	}
+	resume(t, s, "b", "e", minute(9)) // it can be gone on with
+}
+
+func FuzzParseSummary(f *testing.F) {
+	f.Add([]byte("---\nplan: 02\nstatus: \"completed\"\nexecuted_by_agent: 'a' # x\ncompleted_at: 2026-01-15T14:45:32Z\n---\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, ok := ParseSummary(data)
+		if !ok && m != (Summary{}) {
+			t.Fatalf("%+v", m)
+		}
+		if utf8.Valid(data) && strings.ContainsAny(m.Plan+m.Status+m.Agent, "\n") {
+			t.Fatalf("%+v", m)
+		}
+		s := Rebuild([]Summary{m})
+		again, err := Parse(s.Format())
+		if err != nil || again.Len() != s.Len() {
+			t.Fatalf("%v: %s", err, s.Format())
+		}
+	})
+}
+
+func TestAnOwnerThatDiedLeavesItsAgentsGone(t *testing.T) {
+	f := place(t)
+	p := start(t, "sit")
+	p.lines.Scan()
+	pid := testkit.Must(strconv.Atoi(p.lines.Text()))(t)
+	owner := testkit.Must(FindOwner(pid))(t)
+	for id, o := range map[string]*Owner{"theirs": owner, "ours": SelfOwner(), "nobodys": nil,
+		"elsewhere": {Host: "another-host.invalid", PID: pid}} {
+		testkit.Must(f.Spawn(t.Context(), Start{ID: id, Owner: o}))(t)
+	}
+	gone := func() (out []string) {
+		v := testkit.Must(f.Read(t.Context()))(t)
+		judge := f.Judge()
+		for _, e := range v.Entries() {
+			if _, is := judge(e); is {
+				out = append(out, e.ID)
+			}
+		}
+		return out
+	}
+	if got := gone(); len(got) != 0 {
+		t.Fatalf("gone already: %v", got)
+	}
+	if _, err := f.Resume(t.Context(), "theirs", Start{ID: "next"}); !fault.Is(err, fault.IllegalTransition) {
+		t.Fatalf("one whose owner lives was resumed: %v", err)
+	}
+	if swept, err := f.Sweep(t.Context()); err != nil || len(swept) != 0 {
+		t.Fatalf("%v %v", swept, err)
+	}
+	p.Process.Kill()
+	p.Wait()
+	if got := gone(); len(got) != 1 || got[0] != "theirs" {
+		t.Fatalf("gone are %v", got)
+	}
+	if _, err := FindOwner(pid); !fault.Is(err, fault.NotFound) {
+		t.Errorf("%v", err)
+	}
+	e, err := f.Resume(t.Context(), "theirs", Start{ID: "next"})
+	if err != nil || e.Resumes != "theirs" {
+		t.Fatalf("%+v %v", e, err)
+	}
+}
+
+func TestAProcessThatOnlyHasTheNumberIsNotTheOwner(t *testing.T) {
+	me := SelfOwner()
+	if me.Start == "" {
+		t.Log("this system does not tell when a process began")
+	}
+	if ownerDead(me.PID, me.Start) {
+		t.Error("this process is dead")
+	}
+	if me.Start != "" && !ownerDead(me.PID, me.Start+"1") {
+		t.Error("another that began at another time is taken for it")
+	}
+	if ownerDead(os.Getpid(), "") {
+		t.Error("without a time the number alone must do")
+	}
+}
+
+func TestPastItsTimeItIsGoneWhateverItsOwner(t *testing.T) {
+	f := place(t)
+	for id, minutes := range map[string]float64{"short": 1, "long": 60, "none": 0} {
+		testkit.Must(f.Spawn(t.Context(), Start{ID: id, Minutes: minutes, Owner: SelfOwner()}))(t)
+	}
+	f.now = func() time.Time { return fileNoon.Add(2 * time.Minute) }
+	swept, err := f.Sweep(t.Context())
+	if err != nil || len(swept) != 1 || swept[0].ID != "short" || swept[0].Status != Interrupted || swept[0].Reason == "" {
+		t.Fatalf("%+v %v", swept, err)
+	}
+	if swept, err = f.Sweep(t.Context()); err != nil || len(swept) != 0 {
+		t.Errorf("%+v %v", swept, err)
 	}
 }

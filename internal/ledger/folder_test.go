@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -348,5 +351,154 @@ func TestTheClockMayGoBackwards(t *testing.T) {
 	v := testkit.Must(f.Read(t.Context()))(t)
 	if e, _ := v.Newest(); e.ID != "b" {
 		t.Errorf("the newest is %s", e.ID)
+	}
+}
+
+// Eight processes write, and are killed with SIGKILL again and again in the middle of it.
+// Every update that was acknowledged is there at the end, and whoever reads meanwhile
+// sees a whole file.
+func TestEightWritersLoseNothing(t *testing.T) {
+	updates, seed := 20, uint64(1)
+	if testkit.SoakOn() {
+		updates, seed = 1000, testkit.SoakSeed(t)
+	}
+	f := FolderAt(t.TempDir(), FolderOptions{})
+	put(t, f, FileName, `{"version":"1.0","max_entries":1000000,"entries":[]}`)
+
+	var over atomic.Bool
+	polled := make(chan int)
+	go func() {
+		n := 0
+		for ; !over.Load() || n == 0; n++ {
+			data, err := os.ReadFile(f.path())
+			if err != nil || !json.Valid(data) {
+				t.Errorf("a reader saw %v, %.80q…", err, data)
+				break
+			}
+		}
+		polled <- n
+	}()
+
+	var writers sync.WaitGroup
+	acknowledged, kills := make([]map[string]Status, 8), make([]int, 8)
+	for i := range 8 {
+		writers.Go(func() {
+			acknowledged[i] = map[string]Status{}
+			random := rand.New(rand.NewPCG(seed, uint64(i)))
+			for got, next := 0, 0; got < updates; {
+				more, last := storm(t, f.dir, fmt.Sprintf("w%d", i), next, min(updates-got, 1+random.IntN(20)), acknowledged[i])
+				got += more
+				next = last + 2 // the next number may be in the file already, not acknowledged
+				kills[i]++
+			}
+		})
+	}
+	writers.Wait()
+	over.Store(true)
+	reads := <-polled
+
+	begin(t, f, "last") // under whose lock the leftovers of the killed are swept
+	if got := namesFile(t, f); got != FileName+" "+PointerName {
+		t.Errorf("the folder holds %s", got)
+	}
+	v := testkit.Must(f.Read(t.Context()))(t)
+	have := map[string]Status{}
+	for _, e := range v.Entries() {
+		if _, twice := have[e.ID]; twice {
+			t.Errorf("%s is there twice", e.ID)
+		}
+		have[e.ID] = e.Status
+	}
+	total, killed := 0, 0
+	for i, acks := range acknowledged {
+		for id, status := range acks {
+			if got := have[id]; got != status && !(status == Spawned && got == Completed) {
+				t.Errorf("%s was acknowledged as %s and is %q", id, status, got)
+			}
+		}
+		total += len(acks)
+		killed += kills[i]
+	}
+	t.Logf("%d agents, %d kills, %d reads", total, killed, reads)
+}
+
+func TestEightWritersLoseNothingSoak(t *testing.T) {
+	testkit.SoakOnly(t)
+	TestEightWritersLoseNothing(t)
+}
+
+// storm lets one writer write until it has acknowledged quota updates, and kills it. It
+// returns how many it acknowledged and the last number that it used.
+func storm(t *testing.T, dir, name string, from, quota int, acks map[string]Status) (got, last int) {
+	p := start(t, "write", dir, name, strconv.Itoa(from))
+	last = from
+	for p.lines.Scan() {
+		status, id, ok := strings.Cut(p.lines.Text(), " ")
+		if !ok || status == "error:" {
+			t.Errorf("%s says %q", name, p.lines.Text())
+			break
+		}
+		acks[id] = Status(status)
+		_, number, _ := strings.Cut(id, "-")
+		last, _ = strconv.Atoi(number)
+		if got++; got == quota {
+			p.Process.Kill() // and what it acknowledged before that is still read
+		}
+	}
+	p.Wait()
+	return got, last
+}
+
+// The pointer is where it would be if each change had been made alone.
+func TestThePointerAfterChangesThatWereMadeTogether(t *testing.T) {
+	spawn := func(id string) *pendingChange {
+		return &pendingChange{do: func(s *Sheet) (string, error) {
+			e, err := s.Spawn(Start{ID: id, Description: "x"}, time.Unix(1, 0))
+			return e.ID, err
+		}}
+	}
+	end := func(id string) *pendingChange {
+		return &pendingChange{do: func(s *Sheet) (string, error) {
+			_, err := s.Move(id, Completed, "", time.Unix(2, 0))
+			return "", err
+		}}
+	}
+	for name, steps := range map[string][]*pendingChange{
+		"begins and ends":        {spawn("a"), end("a")},
+		"another ends":           {spawn("a"), end("stays")},
+		"the last that begins":   {spawn("a"), spawn("b"), end("a")},
+		"all end":                {spawn("a"), end("a"), end("stays")},
+		"it ends, one begins":    {end("stays"), spawn("a")},
+		"what is refused, too":   {spawn("a"), spawn("a"), end("nobody")},
+		"nothing but what fails": {end("nobody"), spawn("stays")},
+	} {
+		together, alone := FolderAt(t.TempDir(), FolderOptions{}), FolderAt(t.TempDir(), FolderOptions{})
+		begin(t, together, "stays")
+		begin(t, alone, "stays")
+		testkit.Must(together.applyAll(t.Context(), steps))(t)
+		for _, s := range steps {
+			testkit.Must(alone.applyAll(t.Context(), []*pendingChange{s}))(t)
+		}
+		one := testkit.Must(together.Read(t.Context()))(t)
+		two := testkit.Must(alone.Read(t.Context()))(t)
+		if one.Named != two.Named || one.Len() != two.Len() {
+			t.Errorf("%s: together %q of %d, one after the other %q of %d", name, one.Named, one.Len(), two.Named, two.Len())
+		}
+	}
+}
+
+// A new pointer is a new file: a hard link to the old one keeps its content.
+func TestThePointerIsReplaced(t *testing.T) {
+	f := place(t)
+	path := filepath.Join(f.dir, PointerName)
+	begin(t, f, "first")
+	begin(t, f, "longer-one")
+	if got := readLedger(t, f, PointerName); got != "longer-one" {
+		t.Errorf("%q", got)
+	}
+	testkit.OK(t, os.Link(path, filepath.Join(f.dir, "theirs")))
+	begin(t, f, "another-id")
+	if got, theirs := readLedger(t, f, PointerName), readLedger(t, f, "theirs"); got != "another-id" || theirs != "longer-one" {
+		t.Errorf("%q, and what has another name too: %q", got, theirs)
 	}
 }

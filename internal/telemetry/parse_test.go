@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -338,5 +340,135 @@ func checkRefusal(t *testing.T, err error) {
 		if d.Message == "" || d.Pointer != "" && d.Pointer[0] != '/' {
 			t.Errorf("%+v", d)
 		}
+	}
+}
+
+var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func TestApply(t *testing.T) {
+	record := func(pairs ...string) Record {
+		r := testkit.Must(ParseNew([]byte(with(pairs...))))(t).Record
+		r.CreatedAt, r.UpdatedAt = noon, noon
+		return r
+	}
+	apply := func(r Record, body string) (Record, error) {
+		return Apply(r, testkit.Must(ParsePatch([]byte(body)))(t), noon.Add(time.Second))
+	}
+	r, err := apply(record(), `{"status": "failed"}`)
+	if err != nil || r.Status != Failure || !r.UpdatedAt.Equal(noon.Add(time.Second)) || !r.CreatedAt.Equal(noon) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := apply(r, `{"status": "running", "host": "x"}`); !fault.Is(err, fault.Conflict) {
+		t.Error(err)
+	}
+	if r, err = apply(r, `{"status": "partial"}`); err != nil || r.Status != Partial {
+		t.Error(r, err)
+	}
+	ended := record("end_time", `"2026-01-02T03:04:06Z"`)
+	if r, err := apply(ended, `{"start_time": "2026-01-02T03:04:04Z"}`); err != nil || *r.DurationMS != 2000 {
+		t.Error(r, err)
+	}
+	if r, err := apply(ended, `{"end_time": "2026-01-02T03:04:09Z", "duration_ms": 1}`); err != nil || *r.DurationMS != 1 {
+		t.Error(r, err)
+	}
+	if _, err := apply(ended, `{"start_time": "2026-01-02T03:04:07Z"}`); !fault.Is(err, fault.InvalidField) || Details(err)[0].Pointer != "/start_time" {
+		t.Error(err)
+	}
+	if _, err := apply(ended, `{"end_time": "2026-01-02T03:04:04Z"}`); !fault.Is(err, fault.InvalidField) || Details(err)[0].Pointer != "/end_time" {
+		t.Error(err)
+	}
+	if r, err := apply(ended, `{"start_time": "2027-01-02T00:00:00Z", "end_time": null}`); err != nil || r.DurationMS != nil {
+		t.Error(r, err)
+	}
+	// A clock that goes back does not take updated_at with it.
+	r, err = Apply(record(), testkit.Must(ParsePatch([]byte(`{"host": "h"}`)))(t), noon.Add(-time.Hour))
+	if err != nil || !r.UpdatedAt.Equal(noon) {
+		t.Error(r.UpdatedAt, err)
+	}
+}
+
+func leaf(run, parent string, second int) Record {
+	return Record{EventID: EventID(run), RunID: run, ParentRunID: parent, JobType: Worker, StartTime: noon.Add(time.Duration(second) * time.Second)}
+}
+
+func drawn(b Branch) string {
+	var kids []string
+	for _, k := range b.Children {
+		kids = append(kids, drawn(k))
+	}
+	if len(kids) == 0 {
+		return b.RunID
+	}
+	return b.RunID + "(" + strings.Join(kids, " ") + ")"
+}
+
+func TestGrow(t *testing.T) {
+	all := []Record{leaf("d", "b", 9), leaf("b", "a", 2), leaf("c", "a", 1), leaf("e", "b", 3), leaf("f", "b", 3), leaf("x", "nowhere", 0), leaf("a", "", 0)}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		tree := BuildTree(leaf("a", "", 0), all)
+		if got := drawn(tree); got != "a(c b(e f d))" || tree.Sums.Records != 6 {
+			t.Error(got, tree.Sums)
+		}
+	}
+	circle := []Record{leaf("a", "c", 0), leaf("b", "a", 0), leaf("c", "b", 0), leaf("s", "s", 0)}
+	if got := drawn(BuildTree(circle[0], circle)); got != "a(b(c))" {
+		t.Error(got)
+	}
+	if got := drawn(BuildTree(circle[3], circle)); got != "s" {
+		t.Error(got)
+	}
+	if text, err := json.Marshal(BuildTree(leaf("a", "", 0), nil)); err != nil || !strings.Contains(string(text), `"children":[]`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A chain that is deeper than anybody draws loses nothing.
+func TestDeepChain(t *testing.T) {
+	var all []Record
+	for i := range 5000 {
+		all = append(all, leaf(fmt.Sprint("r", i+1), fmt.Sprint("r", i), i))
+	}
+	tree := BuildTree(leaf("r0", "", 0), all)
+	if tree.Sums.Records != 5001 {
+		t.Error(tree.Sums)
+	}
+	levels := 1
+	for b := &tree; len(b.Children) > 0; b = &b.Children[0] {
+		levels++
+	}
+	if levels != MaxLevels {
+		t.Errorf("%d levels", levels)
+	}
+}
+
+func TestSums(t *testing.T) {
+	duration := int64(5)
+	call := func(metrics string) Record {
+		return Record{JobType: LLMCall, DurationMS: &duration, Metrics: json.RawMessage(metrics)}
+	}
+	for metrics, want := range map[string]Sums{
+		`{"input_tokens":1,"output_tokens":2,"api_cost_usd":0.5}`:         {InputTokens: 1, OutputTokens: 2, TotalTokens: 3, CostUSD: 0.5},
+		`{"input_tokens":1,"output_tokens":2,"total_tokens":9}`:           {InputTokens: 1, OutputTokens: 2, TotalTokens: 9},
+		`{"input_tokens":"1","output_tokens":-2,"total_tokens":null}`:     {},
+		`{"x":{"input_tokens":7},"output_tokens":[1],"input_tokens":2.9}`: {InputTokens: 2, TotalTokens: 2},
+		`{"input_tokens":1e300}`:                                          {InputTokens: 1 << 53, TotalTokens: 1 << 53},
+		`{"api_cost_usd":1e400}`:                                          {}, `[]`: {}, `{`: {}, ``: {},
+	} {
+		want.Records, want.Calls, want.DurationMS = 1, 1, 5
+		if got := SumsOf(call(metrics)); got != want {
+			t.Errorf("%s: got %+v, want %+v", metrics, got, want)
+		}
+	}
+	launch := call(`{"input_tokens":1}`)
+	launch.JobType = Launch
+	if got := SumsOf(launch); got != (Sums{Records: 1}) {
+		t.Errorf("a launch counts what its calls count: %+v", got)
+	}
+	s := Sums{TotalTokens: math.MaxInt64 - 1, CostUSD: math.MaxFloat64}
+	s.Add(Sums{TotalTokens: 5, CostUSD: math.MaxFloat64})
+	if s.TotalTokens != math.MaxInt64 || math.IsInf(s.CostUSD, 0) {
+		t.Errorf("%+v", s)
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
@@ -174,5 +177,81 @@ func TestCallsOfServersAreRecordsBelowTheirTurn(t *testing.T) {
 	}
 	if len(got) != 2 || got[0] != "POST success" || got[1] != "POST failure" {
 		t.Errorf("%q", got)
+	}
+}
+
+// stumbling is a store that is away from time to time, also between a page of the feed and
+// what has to be asked about it.
+type stumbling struct {
+	registry.Feed
+	agent.Directory
+	asked atomic.Int64
+}
+
+var errAway = fault.New(fault.StorageUnreachable, "nobody is there")
+
+func (s *stumbling) Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error) {
+	if s.asked.Add(1)%3 == 0 {
+		return nil, after, errAway
+	}
+	return s.Feed.Changes(ctx, after, limit)
+}
+
+func (s *stumbling) Agent(ctx context.Context, a id.Agent) (agent.Agent, error) {
+	if s.asked.Add(1)%2 == 0 {
+		return agent.Agent{}, errAway
+	}
+	return s.Directory.Agent(ctx, a)
+}
+
+func TestTheTurnlogOutlivesAStoreThatIsAway(t *testing.T) {
+	s := newScene(t)
+	away := &stumbling{Feed: s.store, Directory: s.store}
+	s.say(s.zero(), "go")
+	s.used(s.zero(), "tool_calls")
+	s.used(s.zero(), "stop")
+	ctx, cancel := context.WithCancel(t.Context())
+	ids, said := map[string]bool{}, map[string]int{}
+	err := telemetry.KeepTurnlog(ctx, telemetry.TurnlogOptions{Feed: away, Agents: away, InRun: func(id.Agent) bool { return false },
+		Path: s.path, Look: time.Millisecond, Tell: func(what string) { said[what]++ }, Put: func(all ...telemetry.Delivery) {
+			for _, d := range all {
+				if d.Method == "PATCH" {
+					cancel()
+				}
+				ids[string(d.Body)] = true
+			}
+		}})
+	if err != nil || len(ids) != 4 { // the turn, two calls, and its end: whatever was told twice is the same
+		t.Errorf("%v %v", ids, err)
+	}
+	if len(said) == 0 {
+		t.Error("nobody was told that the store was away")
+	}
+}
+
+func hooked(event, outcome string) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: "hook", Hook: &history.Hook{Event: event, Program: "check", From: "config.toml", Outcome: outcome, TookMS: 3}}}
+}
+
+// A hook is a gate below its turn, also one that ran before the turn began.
+func TestAHookIsARecordBelowItsTurn(t *testing.T) {
+	s := newScene(t)
+	s.append(s.zero(), hooked("UserPromptSubmit", "passed"))
+	s.say(s.zero(), "go")
+	s.append(s.zero(), hooked("PreToolUse", "objected"))
+	s.used(s.zero(), "stop")
+	s.append(s.zero(), hooked("Stop", "failed"))
+	got := s.follow(6)
+	var statuses []string
+	for _, one := range got {
+		if one.JobType == "gate" {
+			statuses = append(statuses, one.Status)
+			if one.ParentRunID == "" {
+				t.Errorf("%+v has no turn", one)
+			}
+		}
+	}
+	if want := []string{"success", "success", "failure"}; !slices.Equal(statuses, want) || got[0].JobType != "worker" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"ramet/internal/testkit"
 )
 
@@ -157,4 +159,108 @@ func TestEndsBuffer(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestWidth(t *testing.T) {
+	for in, want := range map[string]int{
+		"":                           0,
+		"plain":                      5,
+		"日本":                         4,
+		"e\u0301":                    1,
+		"👩‍👩‍👧":                      2,
+		"🇪🇸x":                        3,
+		"שלום":                       4,
+		"a\u0301" + "日" + "👍🏽" + "z": 6,
+	} {
+		if got := Width(in); got != want {
+			t.Errorf("%q has %d cells, want %d", in, got, want)
+		}
+	}
+}
+
+func TestAnAbsurdClusterIsCut(t *testing.T) {
+	in := "a" + strings.Repeat("\u0301", 10_000) + "b"
+	cluster, width, used := NextCell(in)
+	if len(cluster) > cellLongest || width != 1 || in[used:] != "b" || !utf8.ValidString(cluster) {
+		t.Errorf("%d bytes, %d cells, used %d of %d", len(cluster), width, used, len(in))
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"word", 4, "word"},
+		{"words", 4, "wor…"},
+		{"日本語", 6, "日本語"},
+		{"日本語", 5, "日本…"},
+		{"日本語", 4, "日…"},
+		{"日", 1, "…"},
+		{"x", 0, ""},
+	} {
+		if got := CutWidth(c.in, c.width); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.width, got, c.want)
+		}
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	f.Add("日本 👩‍👩‍👧 e\u0301", 5)
+	f.Fuzz(func(t *testing.T, in string, width int) {
+		width %= 50
+		if got := Width(CutWidth(in, width)); got > max(width, 0) {
+			t.Errorf("%d cells, want at most %d", got, width)
+		}
+		for rest := in; rest != ""; {
+			_, w, used := NextCell(rest)
+			if used <= 0 || w < 0 || w > 2 {
+				t.Fatalf("%q: used %d, width %d", rest, used, w)
+			}
+			rest = rest[used:]
+		}
+		if ansi.Strip(in) == in && len(in) < 30 && utf8.ValidString(in) && ansi.StringWidth(in) != Width(in) {
+			t.Errorf("%q: %d cells, the library says %d", in, Width(in), ansi.StringWidth(in))
+		}
+	})
+}
+
+func TestMentionsAreFoundOutsideOfCode(t *testing.T) {
+	for in, want := range map[string]string{
+		"see @docs/a.md and @b.md.":               "docs/a.md b.md",
+		"- @README.md\n* @x/y\n(@z.txt)":          "README.md x/y z.txt",
+		"mail me@example.com, a@b":                "",
+		"`@code` and ``@a ` b`` @c":               "c",
+		"```\n@in/fence\n```\n@after":             "after",
+		"~~~~ go\n@in\n```\n~~~\n@in\n~~~~\n@out": "out",
+		"@~/mine.md @/abs.md @":                   "~/mine.md /abs.md",
+		"an open ` stays @open":                   "open",
+		"**@bold.md**":                            "bold.md",
+		"":                                        "",
+	} {
+		var got []string
+		for _, m := range Mentions(in) {
+			got = append(got, m.Path)
+			if in[m.Start:m.End] != "@"+m.Path {
+				t.Errorf("%q: %q is at %d to %d", in, m.Path, m.Start, m.End)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%q: %q, want %q", in, s, want)
+		}
+	}
+}
+
+func FuzzMentionsStandWhereTheySay(f *testing.F) {
+	f.Add("a @b `c` @d\n```\n@e")
+	f.Fuzz(func(t *testing.T, s string) {
+		last := 0
+		for _, m := range Mentions(s) {
+			if m.Start < last || m.End > len(s) || s[m.Start:m.End] != "@"+m.Path || m.Path == "" {
+				t.Fatalf("%q: %+v", s, m)
+			}
+			last = m.End
+		}
+	})
 }

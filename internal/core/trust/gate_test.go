@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -366,6 +368,105 @@ func TestAnAcceptanceWhoseStepsFailSaysSo(t *testing.T) {
 		}
 		if left > 0 && err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestTheTokenIsMadeOnce(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	if _, err := ReadToken(home); !fault.Is(err, fault.NotFound) {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			token, err := OpenToken(home)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			seen[token.value] = true
+		})
+	}
+	all.Wait()
+	info, err := os.Stat(TokenPath(home))
+	if err != nil || info.Mode().Perm() != 0o600 || len(seen) != 1 {
+		t.Errorf("%v %v, %d tokens", info.Mode(), err, len(seen))
+	}
+	token, _ := OpenToken(home)
+	if printed := fmt.Sprintf("%v %+v %#v %s", token, token, token, token); strings.Contains(printed, token.value) || len(token.value) < 50 {
+		t.Error(printed)
+	}
+}
+
+func TestATokenThatOthersCouldReadIsRefused(t *testing.T) {
+	home := t.TempDir()
+	good := strings.Repeat("a", 40)
+	for _, c := range []struct {
+		text string
+		mode os.FileMode
+		ok   bool
+	}{
+		{good, 0o600, true}, {good + "\n", 0o400, true},
+		{good, 0o640, false}, {good, 0o604, false}, {good, 0o620, false}, {good, 0o666, false},
+		{"", 0o600, false}, {"short", 0o600, false}, {good + " " + good, 0o600, false}, {strings.Repeat("a", 2000), 0o600, false}, {good + "\x00", 0o600, false},
+	} {
+		testkit.OK(t, os.RemoveAll(TokenPath(home)))
+		testkit.OK(t, os.WriteFile(TokenPath(home), []byte(c.text), 0o600))
+		testkit.OK(t, os.Chmod(TokenPath(home), c.mode))
+		_, err := OpenToken(home)
+		if (err == nil) != c.ok || err != nil && (!fault.Is(err, fault.InvalidConfig) || strings.Contains(err.Error(), good)) {
+			t.Errorf("%.20q %o: %v", c.text, c.mode, err)
+		}
+	}
+	testkit.OK(t, os.Remove(TokenPath(home)))
+	testkit.OK(t, os.Mkdir(TokenPath(home), 0o700))
+	if _, err := OpenToken(home); !fault.Is(err, fault.InvalidConfig) {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+// A program that a link of the project finds elsewhere can be accepted, and counts with the path that
+// the link leads to. Instructions and settings behind such a link are refused as ever.
+func TestAcceptALinkOfAProgram(t *testing.T) {
+	outside, project := t.TempDir(), t.TempDir()
+	link, folder := filepath.Join(project, "python"), filepath.Join(project, "env")
+	good, evil := filepath.Join(outside, "python3"), filepath.Join(outside, "evil")
+	testkit.OK(t, errors.Join(os.WriteFile(good, []byte("x"), 0o700), os.WriteFile(evil, []byte("x"), 0o700),
+		os.Symlink(good, link), os.Symlink(outside, folder), os.Symlink("/nowhere", filepath.Join(project, "broken"))))
+	names := []string{"python", "env/python3"}
+	gate := Gate{Home: t.TempDir(), Project: project, Sources: []Source{Programs(Servers, "runs", append(names, "broken")...)}}
+	if first, err := gate.UnacceptedProgram(project, names); err != nil || first != "python" {
+		t.Errorf("before: %q %v", first, err)
+	}
+	review := testkit.Must(gate.Review())(t)
+	for _, i := range review.Items {
+		if i.Link != good && i.Path != "broken" || (i.Refused != "") != (i.Path == "broken") {
+			t.Errorf("%+v", i)
+		}
+	}
+	testkit.OK(t, gate.Accept(t.Context(), review))
+	if first, err := gate.UnacceptedProgram(project, names); err != nil || first != "" {
+		t.Errorf("after: %q %v", first, err)
+	}
+	if first, err := gate.UnacceptedProgram(project, []string{"broken"}); err != nil || first != "broken" {
+		t.Errorf("a link to nothing: %q %v", first, err)
+	}
+	for file, want := range map[string]bool{good: true, evil: false} {
+		if ok, err := gate.AcceptsLink("python", file); err != nil || ok != want {
+			t.Errorf("%s: %v %v", file, ok, err)
+		}
+	}
+	if _, first, err := gate.Unaccepted(project, []string{"python"}); err != nil || first != "python" {
+		t.Errorf("as a setting: %q %v", first, err)
+	}
+	for _, target := range []string{evil, "/nowhere"} {
+		testkit.OK(t, errors.Join(os.Remove(link), os.Symlink(target, link)))
+		if first, err := gate.UnacceptedProgram(project, names); err != nil || first != "python" {
+			t.Errorf("to %s: %q %v", target, first, err)
 		}
 	}
 }

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +16,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ramet/internal/base/bus"
+	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
+	"ramet/internal/core/history"
+	"ramet/internal/model/offline"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
+	"ramet/internal/turn/loop"
 )
 
 var update = flag.Bool("update", false, "write testdata/operations.txt anew")
@@ -109,5 +116,135 @@ func TestNoSlashCommandDescribesAnOperationAgain(t *testing.T) {
 		if o := operation.Named(row.Name); o != nil && row.Usage != "" && !slices.Contains(screens, row.Name) {
 			t.Errorf("/%s has its usage by hand, and there is an operation of that name", row.Name)
 		}
+	}
+}
+
+// In the help of a flag the words between back-quotes become the name of its value.
+func TestHelpOfFlagsNamesNoCommandsAsValues(t *testing.T) {
+	name := regexp.MustCompile("`[A-Z][A-Z_]*`")
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if strings.Contains(name.ReplaceAllString(f.Usage, ""), "`") {
+				t.Errorf("%s --%s: %s", c.CommandPath(), f.Name, f.Usage)
+			}
+		})
+		for _, sub := range c.Commands() {
+			look(sub)
+		}
+	}
+	look(Tree())
+}
+
+// The table of exit codes is a topic of its own, not a part of every command's help.
+func TestExitCodesAreATopic(t *testing.T) {
+	var out strings.Builder
+	help := HelpCommand()
+	help.SetOut(&out)
+	help.SetArgs([]string{"exit-codes"})
+	if err := help.Execute(); err != nil || !strings.HasPrefix(out.String(), "Exit codes: 0 ok\n    1  FAILED, ") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		if strings.Contains(c.Long, "Exit codes:") {
+			t.Errorf("%s has a table of exit codes", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			look(sub)
+		}
+	}
+	look(Tree())
+}
+
+// What newcomers are told to type exists: commands of the shell with their options, and those of
+// the terminal.
+func TestTheGuideNamesCommandsThatExist(t *testing.T) {
+	root := Tree()
+	for _, topic := range offline.GuideTopics() {
+		lines := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(topic.Type, -1)
+		if len(lines) == 0 {
+			t.Errorf("%s: nothing to type", topic.Title)
+		}
+		for _, m := range lines {
+			words := strings.Fields(m[1])
+			switch {
+			case words[0] == "ramet" && len(words) > 1 && words[1] != "--help":
+				c, rest, err := root.Find(words[1:])
+				if err != nil || c == root {
+					t.Errorf("%s: no command %q", topic.Title, m[1])
+					continue
+				}
+				for _, w := range rest {
+					if w == "--" {
+						break
+					}
+					if name, ok := strings.CutPrefix(w, "--"); ok && c.Flags().Lookup(name) == nil && root.PersistentFlags().Lookup(name) == nil {
+						t.Errorf("%s: %s has no %s", topic.Title, c.CommandPath(), w)
+					}
+				}
+			case strings.HasPrefix(words[0], "/"):
+				if _, ok := session.FindCommand(words[0][1:]); !ok {
+					t.Errorf("%s: no command %s", topic.Title, words[0])
+				}
+			}
+		}
+	}
+}
+
+// A person at a terminal sees each word once: as it comes in, and at the end only what is missing.
+func TestAnAnswerIsShownOnceAsItComesIn(t *testing.T) {
+	say := func(s string) loop.Event { return loop.Event{Type: loop.TextDelta, Text: s} }
+	stored := loop.Event{Type: loop.Recorded, Entry: &history.Entry{Kind: history.Assistant}}
+	for _, c := range []struct {
+		name, answer, want string
+		events             []loop.Event
+	}{
+		{"whole", "hello world", "hello world\n", []loop.Event{say("hello "), say("world"), stored}},
+		{"with a line at its end", "hello\n", "hello\n", []loop.Event{say("hello\n"), stored}},
+		{"the end comes late", "hello world", "hello world\n", []loop.Event{say("hello ")}},
+		{"after a tool", "done", "I look.\ndone\n", []loop.Event{say("I look."), stored, {Type: loop.TurnStarted}, say("done"), stored}},
+		{"said again", "good", "ba\ngood\n", []loop.Event{say("ba"), {Type: loop.Retrying}, say("good"), stored}},
+		{"another answer", "other", "this\nother\n", []loop.Event{say("this"), stored}},
+		{"nothing came in", "other", "other\n", nil},
+		{"codes are shown, not obeyed", "a\x1b[2Jb", "a␛[2Jb\n", []loop.Event{say("a\x1b"), say("[2Jb"), stored}},
+	} {
+		var out strings.Builder
+		v := &live{out: &out}
+		for _, e := range c.events {
+			v.take(e)
+		}
+		if rest, ok := v.rest(c.answer); ok {
+			out.WriteString(rest)
+		} else {
+			out.WriteString(c.answer)
+		}
+		got := strings.TrimRight(out.String(), "\n") + "\n"
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// The answer stands below all that its turn did, however late the reader of the events is, and
+// the tasks of children go on below it.
+func TestTheAnswerStandsBelowItsTurn(t *testing.T) {
+	var out bytes.Buffer // what both streams print, as on a terminal
+	w := &watcher{l: &Line{Streams: Streams{Stdout: &out, Stderr: &out}}, enough: func() {}}
+	var events bus.Bus[loop.Event]
+	a := id.NewAgent()
+	w.follow(t.Context(), a, &events)
+	for i := range 1000 {
+		events.Publish(loop.Event{Type: loop.CallStarted, Agent: a, Tool: "read", Text: fmt.Sprint("read ", i)})
+	}
+	events.Publish(loop.Event{Type: loop.TurnEnded, Agent: a})
+	if err := w.said(loop.Outcome{Text: "the answer"}); err != nil {
+		t.Error(err)
+	}
+	events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "a child goes on"})
+	w.end()
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 1002 || lines[999] != "read 999" || lines[1000] != "the answer" || lines[1001] != "a child goes on" {
+		t.Errorf("%d lines, of them %q", len(lines), lines[max(len(lines)-3, 0):])
 	}
 }

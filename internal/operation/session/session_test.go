@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
 	"ramet/internal/core/history"
@@ -21,9 +24,11 @@ import (
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/control"
+	"ramet/internal/operation/public"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit"
+	"ramet/internal/testkit/storetest"
 	"ramet/internal/turn/permit"
 )
 
@@ -313,4 +318,169 @@ func TestCloseEndsTheKernelBeforeTheStore(t *testing.T) {
 	if err := w.close(); err != nil || !stopped {
 		t.Errorf("kernel stopped: %v, %v", stopped, err)
 	}
+}
+
+// No verb of a workspace says that it has succeeded when a statement of it failed.
+func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
+	w := open(t, nil)
+	child(t, w, "0", "ada")
+	child(t, w, "ada", "bob")
+	ada, bob := found(t, w, "ada"), found(t, w, "bob")
+	ctx := t.Context()
+	said := testkit.Must(w.History().Append(ctx, ada, history.User, "hello"+strings.Repeat(" there", history.BlobCutoff)))(t)
+	prompt, all, zero := "go", true, found(t, w, "0")
+	// Transcript comes before there are states of files: it says which it could not compare.
+	// Send is not in the table: what it does after its letter is written may fail. Neither is Overview, which leaves
+	// out what it cannot find out.
+	testkit.Must(w.Mail().Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}))(t)
+	for _, c := range []struct {
+		name string
+		verb func() error
+	}{
+		{"Transcript", func() error { return failed(w.History().Transcript(ctx, ada, Exporting{})) }},
+		{"Append", func() error { return failed(w.History().Append(ctx, ada, history.User, "again")) }},
+		{"Mark", func() error { return failed(w.History().Mark(ctx, ada, "label")) }},
+		{"Rewind", func() error { return failed(w.History().Rewind(ctx, ada, "label")) }},
+		{"RewindTo", func() error { return failed(w.History().RewindTo(ctx, ada, said.ID)) }},
+		{"Fork", func() error {
+			return failed(w.Agents().Fork(ctx, Fork{Parent: ada, Name: "kid", Prompt: &prompt, At: said.ID}))
+		}},
+		{"Newest", func() error { return failed(w.Mail().Newest(ctx, ada.ID)) }},
+		{"Unread", func() error { return failed(w.Mail().Unread(ctx, ada.ID, 0)) }},
+		{"Peek", func() error { _, _, err := w.Mail().Peek(ctx, ada, 1); return err }},
+		{"Read", func() error { _, _, err := w.Mail().Read(ctx, ada, 0); return err }},
+		{"Hide", func() error { return w.Mail().Hide(ctx, ada.ID, 1) }},
+		{"Find", func() error { return failed(w.Find(ctx, "ada")) }},
+		{"Find by id", func() error { return failed(w.Find(ctx, string(ada.ID)[:8])) }},
+		{"List", func() error { return failed(w.Agents().List(ctx, true, false)) }},
+		{"Everybody", func() error { return failed(w.Agents().Everybody(ctx)) }},
+		{"States", func() error { return failed(w.Agents().States(ctx, true)) }},
+		{"State", func() error { return failed(w.Agents().State(ctx, ada)) }},
+		{"Page", func() error { return failed(w.History().Page(ctx, bob.ID, Span{Limit: 10})) }},
+		{"Page after", func() error { return failed(w.History().Page(ctx, ada.ID, Span{After: said.ID})) }},
+		{"Timeline", func() error { return failed(w.History().Timeline(ctx, ada.ID)) }},
+		{"Labels", func() error { return failed(w.Agents().Labels(ctx, ada.ID)) }},
+		{"Lineage", func() error { return failed(w.Agents().Lineage(ctx)) }},
+		{"Search", func() error { return failed(w.History().Search(ctx, Search{Words: "hello", Limit: 5})) }},
+		{"Search of one", func() error { return failed(w.History().Search(ctx, Search{Words: "hello", Of: bob.ID, Limit: 5})) }},
+		{"WriteSession", func() error { return failed(w.History().WriteSession(ctx, ada, "claude", io.Discard)) }},
+		{"Changed", func() error { return failed(w.Files().Changed(ctx, ada.ID)) }},
+		{"fingerprint", func() error { return failed(w.Turns().fingerprint(ctx)) }},
+		{"Standing", func() error { return failed(w.Turns().Standing(ctx, ada)) }},
+		{"ShowStates", func() error { return failed(w.Files().ShowStates(ctx, ada)) }},
+		{"Imports", func() error { return failed(w.History().Imports(ctx)) }},
+		{"SweepBlobs", func() error { return failed(w.Care().SweepBlobs(ctx, true)) }},
+		{"Victims", func() error { _, _, err := w.Agents().Victims(ctx, Kill{Agent: ada, Cascade: &all}); return err }},
+		{"Wait", func() error { return failed(w.Turns().Wait(ctx, Wait{Agents: []agent.Agent{ada}, Mail: &bob}, 0)) }},
+		{"Stop", func() error { return failed(w.Turns().Stop(ctx, kernel.Stop{Agent: ada.ID})) }},
+		{"Leave", func() error { return failed(w.Turns().Leave(As(ctx, bob.ID), "")) }},
+		{"mayPrompt", func() error { return w.mayPrompt(As(ctx, ada.ID), bob.ID) }},
+		{"Unlimited", func() error { return w.Unlimited(As(ctx, ada.ID), "x") }},
+		{"KillFinished", func() error { return failed(w.Agents().KillFinished(ctx)) }},
+		{"ContinueAll", func() error { return failed(w.Turns().ContinueAll(ctx, nil)) }},
+		{"SetEffort", func() error { return w.Models().SetEffort(ctx, ada, "high") }},
+		{"Effort", func() error { return failed(w.Models().Effort(ctx, ada)) }},
+		{"SetMode", func() error { return w.Turns().SetMode(ctx, ada, permit.Ask) }},
+		{"Fork by itself", func() error { return failed(w.Agents().Fork(As(ctx, ada.ID), Fork{Parent: ada, Prompt: &prompt})) }},
+		{"RecoverFiles", func() error { return failed(w.Files().draftState(ctx, zero)) }},
+		{"Rename", func() error { return failed(w.Agents().Rename(ctx, bob, "bill")) }},
+		{"Redact", func() error { return w.History().Redact(ctx, ada, said.ID) }},
+		{"Clear", func() error { return failed(w.History().Clear(ctx, ada)) }},
+		{"Kill", func() error { return failed(w.Agents().Kill(ctx, Kill{Agent: bob})) }},
+	} {
+		storetest.FailEachStatement(t, &sqlite.Before, c.name, c.verb)
+	}
+}
+
+// failed returns the error of a call.
+func failed[T any](_ T, err error) error { return err }
+
+// A page after an entry has what follows it, oldest first, and the beginning of what is too long to show.
+func TestAPageAfterAnEntryIsInOrder(t *testing.T) {
+	w := open(t, nil)
+	zero := found(t, w, "0")
+	var all []id.Message
+	for _, text := range []string{"one", "two", strings.Repeat("x", maxShown) + "three"} {
+		e := testkit.Must(w.History().Append(t.Context(), zero, history.User, text))(t)
+		all = append(all, e.ID)
+	}
+	p, err := w.History().Page(t.Context(), zero.ID, Span{After: all[0]})
+	if err != nil || len(p.Entries) != 2 || p.Entries[0].ID != all[1] || p.Entries[1].ID != all[2] || p.Head != all[2] {
+		t.Fatalf("%+v %v, want %v", p, err, all[1:])
+	}
+	short, long := p.Entries[0].Parts[0], p.Entries[1].Parts[0]
+	if short.Text != "two" || short.Size != 0 || len(long.Text) != maxShown || long.Size != int64(len("three")) {
+		t.Errorf("%q and %d bytes of %d more", short.Text, len(long.Text), long.Size)
+	}
+}
+
+// What a program that drives an agent offers can be chosen by the program's own word, or as NAME:WORD where ramet has
+// the same word.
+func TestWhatAProgramOffersIsChosen(t *testing.T) {
+	w, ctx := open(t, nil), t.Context()
+	made := testkit.Must(w.Agents().Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "ada", Model: driver.Ref("claude", "")}))(t)
+	ada, zero := made.Child, found(t, w, "0")
+	choose := func(a agent.Agent, word, hint string, code fault.Code) {
+		t.Helper()
+		err := w.Programs().ChooseMode(ctx, a, word)
+		if f, _ := fault.Of(err); code != "" && (!fault.Is(err, code) || !strings.Contains(f.Hint, hint)) || code == "" && err != nil {
+			t.Errorf("%s: %v, want %q with %q", word, err, code, hint)
+		}
+	}
+	program := func() string {
+		t.Helper()
+		p, err := w.Programs().Program(ctx, ada)
+		if err != nil || p == nil || p.Mode == nil || p.Boxed == nil {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		return fmt.Sprint(p.Driver, " ", *p.Mode, " ", *p.Boxed, " ", len(p.Modes), len(p.Models), len(p.Efforts), len(p.Commands))
+	}
+	preset := testkit.Must(driver.FindPreset("claude", nil))(t)
+	if got, want := program(), fmt.Sprint("claude ", preset.Mode, " false 0 0 0 0"); got != want {
+		t.Errorf("before it ran: %s, want %s", got, want)
+	}
+	choose(ada, "claude:own", "when it has run once", fault.InvalidField)
+	own, both := driver.Choice{Word: "own", Title: "Own"}, driver.Choice{Word: string(permit.Ask)}
+	models := []driver.Choice{{Word: "big", Title: "Big"}, {Word: "two words"}}
+	testkit.OK(t, w.Programs().Offers().Keep("claude", driver.Offer{Version: "1", Modes: []driver.Choice{own, both}, Models: models,
+		Commands: []driver.Choice{{Word: "review", About: "Review"}, {Word: "compact", About: "Compact", Hint: "what"}}}))
+	choose(ada, "claude:none", "claude has own, ask", fault.InvalidField)
+	choose(ada, "none", "", fault.InvalidField)
+	choose(zero, "own", "", fault.InvalidField)
+	choose(zero, ":own", "", fault.InvalidField)
+	choose(ada, "own", "", "")
+	if got := program(); got != "claude own true 2 2 0 2" {
+		t.Errorf("with its own mode: %s", got)
+	}
+	choose(ada, string(permit.Ask), "", "") // ramet's, not the program's
+	if got := program(); got != "claude own true 2 2 0 2" {
+		t.Errorf("with ramet's mode of the same name: %s", got)
+	}
+	choose(ada, "claude:"+string(permit.Ask), "", "")
+	if got := program(); !strings.HasPrefix(got, "claude ask ") {
+		t.Errorf("with its own mode of the same name: %s", got)
+	}
+	if p, err := w.Programs().Program(ctx, zero); p != nil || err != nil || w.Programs().ProgramCommands(zero) != nil {
+		t.Errorf("agent 0: %+v, %v", p, err)
+	}
+	listed := ""
+	for _, c := range w.Programs().ProgramCommands(ada) {
+		listed += fmt.Sprintf("%s (%s, %s) ", c.Name, c.Description, c.Hint)
+	}
+	if listed != "review (Review, ) claude:compact (Compact, what) " {
+		t.Errorf("commands %s", listed)
+	}
+	w.system.Drivers = func(context.Context, *Workspace, bool) public.Drivers {
+		return public.Drivers{Drivers: []public.Driver{{Name: "claude", Title: "C", State: "ready"}, {Name: "codex", Title: "X", State: "found"}, {Name: "goose", State: "absent"}}}
+	}
+	listed = ""
+	for _, m := range w.Programs().programModels(ctx) {
+		listed += fmt.Sprintf("%s (%s) ", m.Ref, m.Title)
+	}
+	if listed != "driver/claude (C (drives the agent)) driver/claude/big (C: Big) driver/codex (X (drives the agent)) " {
+		t.Errorf("models %s", listed)
+	}
+	storetest.FailEachStatement(t, &sqlite.Before, "Program", func() error { return failed(w.Programs().Program(ctx, ada)) })
+	storetest.FailEachStatement(t, &sqlite.Before, "DrivenOf", func() error { return failed(w.Programs().DrivenOf(ctx, ada)) })
+	storetest.FailEachStatement(t, &sqlite.Before, "ChooseMode", func() error { return w.Programs().ChooseMode(ctx, ada, "own") })
 }

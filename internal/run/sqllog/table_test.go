@@ -2,10 +2,14 @@ package sqllog
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/run"
+	"ramet/internal/store/database"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/runtest"
@@ -134,3 +138,136 @@ func TestPlacesThatAreNoTable(t *testing.T) {
 		}
 	}
 }
+
+// A writer goes on over lost connections and lost answers, and writes everything once.
+func TestAWriterGoesOnOverLostConnections(t *testing.T) {
+	address := pgtest.URL(t)
+	network := pgtest.Through(t, address)
+	w := openTable(t, network.URL, runtest.LogRunID)
+	var want []run.Draft
+	for i, stumble := range []func(){
+		func() {},
+		network.Cut,
+		func() { network.LoseNext(pgtest.After) },
+		func() { network.LoseNext(pgtest.Before) },
+		func() { network.LoseNext(pgtest.During) },
+		func() { network.Lose(func(n int) (pgtest.Fate, bool) { return pgtest.Fate(1 + n%3), n <= 3 }) },
+		func() { network.Lose(nil); network.Cut() },
+	} {
+		stumble()
+		want = append(want, runtest.LogDraft(i))
+		if _, err := w.Append(t.Context(), want[i]); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if network.Lost() < 4 {
+		t.Errorf("%d commits were lost: the test shows nothing", network.Lost())
+	}
+	if got := runtest.ExportLog(t, w); !bytes.Equal(got, runtest.LogLines(want...)) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Who finds that another one wrote meanwhile, and has left, writes no more.
+func TestAWriterThatWasOvertakenWritesNoMore(t *testing.T) {
+	address := pgtest.URL(t)
+	network := pgtest.Through(t, address)
+	w := openTable(t, network.URL, runtest.LogRunID)
+	testkit.Must(w.Append(t.Context(), runtest.LogDraft(0)))(t)
+	network.Down(true)
+	var second *Writer
+	for second == nil { // until the server has noticed
+		var err error
+		if second, err = OpenTableWriter(t.Context(), address, runtest.LogRunID); err != nil && !fault.Is(err, fault.Locked) {
+			t.Fatal(err)
+		}
+	}
+	testkit.Must(second.Append(t.Context(), runtest.LogDraft(1)))(t)
+	testkit.OK(t, second.Close())
+	network.Down(false)
+	for range 2 {
+		if _, err := w.Append(t.Context(), runtest.LogDraft(2)); !fault.Is(err, fault.Fenced) {
+			t.Errorf("append after another: %v", err)
+		}
+	}
+}
+
+func openTestFile(t *testing.T, path string) *Writer {
+	t.Helper()
+	w := testkit.Must(OpenFileWriter(t.Context(), path))(t)
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func TestFilesThatAreNoLog(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := OpenFile(t.Context(), filepath.Join(dir, "none")); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	if _, err := OpenFileWriter(t.Context(), dir); !fault.Is(err, fault.StorageForeign) {
+		t.Error(err)
+	}
+	text := filepath.Join(dir, "text")
+	testkit.OK(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o644))
+	theirs := filepath.Join(dir, "theirs")
+	db := database.OpenSQLite(theirs, "", 1)
+	testkit.Must(db.Exec(`CREATE TABLE theirs (n INT)`))(t)
+	db.Close()
+	for _, path := range []string{text, theirs} {
+		before, _ := os.ReadFile(path)
+		if _, err := OpenFile(t.Context(), path); !fault.Is(err, fault.StorageForeign) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if _, err := OpenFileWriter(t.Context(), path); !fault.Is(err, fault.StorageForeign) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if now, _ := os.ReadFile(path); !bytes.Equal(now, before) {
+			t.Errorf("%s was changed", path)
+		}
+	}
+}
+
+func TestADamagedFileIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.sqlite")
+	w := openTestFile(t, path)
+	testkit.Must(w.Append(t.Context(), runtest.LogDrafts(0, 100)...))(t)
+	testkit.Must(w.db.Exec(`UPDATE run_events SET line = CAST(replace(CAST(line AS TEXT), 'section 7 ', 'section 8 ') AS BLOB) WHERE seq = 8`))(t)
+	w.Close()
+	if _, err := OpenFileWriter(t.Context(), path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 8 ") {
+		t.Error(err)
+	}
+}
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+func freshFile(tb testing.TB) runtest.LogPlace {
+	path := filepath.Join(tb.TempDir(), "events.sqlite")
+	return runtest.LogPlace{
+		RunID:      runtest.LogRunID,
+		Open:       func() (run.Log, error) { return OpenFile(tb.Context(), path) },
+		OpenWriter: func() (run.Writer, error) { return OpenFileWriter(tb.Context(), path) },
+	}
+}
+
+// tables are logs in one schema, one after the other: making a schema for each
+// would take most of the time.
+func tables(t *testing.T) runtest.FreshLog {
+	address := pgtest.URL(t)
+	l, pg, err := connectTable(address, runtest.LogRunID)
+	testkit.OK(t, err)
+	testkit.OK(t, makeTable(t.Context(), l.db, pg))
+	t.Cleanup(func() { l.Close() })
+	return func(tb testing.TB) runtest.LogPlace {
+		if _, err := l.db.Exec(`TRUNCATE run_events`); err != nil {
+			tb.Fatal(pg.Place, err)
+		}
+		return runtest.LogPlace{
+			RunID:      runtest.LogRunID,
+			Open:       func() (run.Log, error) { return OpenTable(tb.Context(), address, runtest.LogRunID) },
+			OpenWriter: func() (run.Writer, error) { return OpenTableWriter(tb.Context(), address, runtest.LogRunID) },
+		}
+	}
+}
+
+func TestConformanceSQLite(t *testing.T)   { runtest.RunLogTests(t, freshFile) }
+func TestConformancePostgres(t *testing.T) { runtest.RunLogTests(t, tables(t)) }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -217,5 +219,92 @@ func TestAListenerConnectsAgain(t *testing.T) {
 	nowhere.Host, nowhere.Port, nowhere.Fallbacks = "127.0.0.1", 1, nil
 	if err := database.Listen(t.Context(), nowhere, true, func() {}, nil, channel); err == nil {
 		t.Error("nobody is there")
+	}
+}
+
+// A file whose first writer lost its power in the middle of a transaction is opened: the
+// journal is rolled back.
+func TestAHalfWrittenFileIsPeekedAt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := database.OpenSQLite(path, "_txlock=immediate", 1)
+	defer db.Close()
+	testkit.Must(db.Exec(`PRAGMA application_id = 77; CREATE TABLE t (x); PRAGMA cache_size = 2; PRAGMA cache_spill = 1`))(t)
+	tx := testkit.Must(db.Begin())(t)
+	defer tx.Rollback()
+	// More than the cache holds, so that some of it is in the file before the commit.
+	testkit.Must(tx.Exec(`INSERT INTO t SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT i FROM n)`))(t)
+	image := filepath.Join(t.TempDir(), "a.db")
+	for _, end := range []string{"", "-journal"} {
+		data, err := os.ReadFile(path + end)
+		if err != nil || len(data) == 0 {
+			t.Fatalf("%d bytes, %v: the test shows nothing", len(data), err)
+		}
+		testkit.OK(t, os.WriteFile(image+end, data, 0o600))
+	}
+	f := database.File{Path: image, ID: 77, What: "ours", Steps: []string{""}}
+	if version, err := f.Peek(t.Context()); err != nil || version != 0 {
+		t.Errorf("%d %v", version, err)
+	}
+	if _, err := os.Stat(image + "-journal"); err == nil {
+		t.Error("it was not rolled back")
+	}
+}
+
+// Connections have no locks of their own; what they share has: files, their locks, their memory.
+// Many handles on few files, opened and closed while others write, and queries that are given up in the
+// middle by a clock that knows of no connection.
+func TestManyHandlesOnFewFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := func(i int) string { return filepath.Join(dir, fmt.Sprint(i, ".db")) }
+	const files, hands, rounds = 3, 8, 6
+	for i := range files {
+		db := database.OpenSQLite(path(i), "_pragma=journal_mode(WAL)", 1)
+		testkit.Must(db.Exec("CREATE TABLE said (who INTEGER, round INTEGER, words TEXT, PRIMARY KEY (who, round))"))(t)
+		db.Close()
+	}
+	var all sync.WaitGroup
+	for hand := range hands {
+		all.Go(func() {
+			for round := range rounds {
+				db := database.OpenSQLite(path((hand+round)%files), "_txlock=immediate", 3)
+				if _, err := db.Exec("INSERT INTO said VALUES ($1, $2, printf('%.*c', 5000, 'x'))", hand, round); err != nil {
+					t.Error(err)
+				}
+				var readers sync.WaitGroup
+				for range 2 {
+					readers.Go(func() {
+						ctx, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond) // the query would never end
+						defer cancel()
+						var n int
+						err := db.QueryRowContext(ctx, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c WHERE n < 1000000000000) SELECT sum(n) + (SELECT count(*) FROM said) FROM c").Scan(&n)
+						if err == nil || ctx.Err() == nil {
+							t.Errorf("a query that is given up: %d, %v", n, err)
+						}
+					})
+				}
+				readers.Wait()
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	said := 0
+	for i := range files {
+		db := database.OpenSQLite(path(i), "", 1)
+		var n int
+		var verdict string
+		if err := db.QueryRow("SELECT count(*) FROM said WHERE length(words) = 5000").Scan(&n); err != nil {
+			t.Error(err)
+		}
+		if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+			t.Error(verdict, err)
+		}
+		said += n
+		db.Close()
+	}
+	if said != hands*rounds {
+		t.Errorf("%d rows of %d", said, hands*rounds)
 	}
 }

@@ -2,9 +2,15 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -13,7 +19,10 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
 	"ramet/internal/store/database"
+	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/storetest"
 )
 
 // listener is somebody who listens at another handle of a workspace.
@@ -215,4 +224,92 @@ func FuzzRings(f *testing.F) {
 			t.Fatalf("%q is read as %q", payload, again)
 		}
 	})
+}
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+func fresh(tb testing.TB) *storetest.Workspace {
+	address := pgtest.URL(tb)
+	return &storetest.Workspace{
+		Open: func() (*store.Store, error) {
+			return Open(context.Background(), address, Options{Cwd: "/where/it/began", Export: sqlite.Export})
+		},
+		OpenFile: func(path string) (*store.Store, error) {
+			return sqlite.Open(context.Background(), path, sqlite.Options{})
+		},
+		Raw: func(tb testing.TB) *sql.DB {
+			pg := testkit.Must(database.ParsePostgres(address))(tb)
+			pg.Config.RuntimeParams["synchronous_commit"] = "off"
+			db := stdlib.OpenDB(*pg.Config)
+			tb.Cleanup(func() { db.Close() })
+			return db
+		},
+		Loosen: []string{loosen},
+	}
+}
+
+// loosen takes away everything that keeps an owner of the tables from writing
+// nonsense into them.
+const loosen = `DO $$
+DECLARE r record;
+BEGIN
+	FOR r IN SELECT c.conname, c.conrelid::regclass AS tab FROM pg_constraint c
+		WHERE c.connamespace = current_schema()::regnamespace ORDER BY c.contype LOOP
+		EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I CASCADE', r.tab, r.conname);
+	END LOOP;
+	FOR r IN SELECT table_name, column_name FROM information_schema.columns
+		WHERE table_schema = current_schema() AND is_nullable = 'NO' LOOP
+		EXECUTE format('ALTER TABLE %I ALTER COLUMN %I DROP NOT NULL', r.table_name, r.column_name);
+	END LOOP;
+	DROP INDEX agents_living_name;
+	DROP INDEX agents_zero;
+END $$`
+
+func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
+
+func TestConformanceSoak(t *testing.T) {
+	testkit.SoakOnly(t)
+	TestConformance(t)
+}
+
+// A schema of format 1: the tables as the first migration makes them, with the
+// rows of the file that ramet wrote then.
+func TestAWorkspaceOfFormat1(t *testing.T) {
+	address := pgtest.URL(t)
+	pg := testkit.Must(database.ParsePostgres(address))(t)
+	db := stdlib.OpenDB(*pg.Config)
+	defer db.Close()
+	steps := testkit.Must(store.Migrations(migrations))(t)
+	exec := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	exec(`CREATE SCHEMA ` + pgx.Identifier{pg.Schema}.Sanitize())
+	exec(steps[0])
+	exec(`CREATE TABLE ramet_schema (version BIGINT NOT NULL)`)
+	exec(`INSERT INTO ramet_schema VALUES (1)`)
+
+	file := testkit.Must(sql.Open("sqlite", storetest.Format1(t)))(t)
+	defer file.Close()
+	for _, table := range []string{"agents", "messages", "mail", "blobs", "blob_refs"} {
+		rows := testkit.Must(file.QueryContext(t.Context(), `SELECT * FROM `+table+` ORDER BY 1`))(t)
+		columns := testkit.Must(rows.Columns())(t)
+		row, into, marks := make([]any, len(columns)), make([]any, len(columns)), make([]string, len(columns))
+		for i := range row {
+			into[i], marks[i] = &row[i], fmt.Sprintf("$%d", i+1)
+		}
+		for rows.Next() {
+			testkit.OK(t, rows.Scan(into...))
+			exec(`INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) VALUES (`+strings.Join(marks, ", ")+`)`, row...)
+		}
+		testkit.OK(t, rows.Err())
+		rows.Close()
+	}
+	exec(`UPDATE messages SET content = '' WHERE salt IS NOT NULL AND content IS NULL`) // empty: the driver says NULL for both
+	exec(`SELECT setval('message_ids', (SELECT max(id) FROM messages)), setval('letter_ids', (SELECT max(id) FROM mail))`)
+	storetest.RunFormat1(t, &storetest.Workspace{Open: func() (*store.Store, error) {
+		return Open(context.Background(), address, Options{})
+	}})
 }

@@ -396,3 +396,65 @@ func TestMetadata(t *testing.T) {
 		}
 	})
 }
+
+func TestTotalsAddUpByJobAndStatus(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		s := p.open(t)
+		if got, err := s.Totals(t.Context()); err != nil || len(got) != 0 {
+			t.Fatal(got, err)
+		}
+		var news []telemetry.New
+		for i, c := range []string{`"launch","status":"running"`, `"launch","status":"success"`, `"gate","status":"running"`,
+			`"llm_call","status":"success","metrics_json":{"input_tokens":10,"output_tokens":1,"api_cost_usd":0.5}`,
+			`"llm_call","status":"success","metrics_json":{"input_tokens":5}`, `"llm_call","status":"failure"`, `"launch","status":"running","metrics_json":{"input_tokens":99}`} {
+			news = append(news, parseNew(t, fmt.Sprintf(`{"event_id":%q,"run_id":"r%d","agent_name":"a","start_time":"2026-01-01T00:00:00Z","job_type":%s}`,
+				telemetry.EventID("totals", fmt.Sprint(i)), i, c)))
+		}
+		testkit.Must(s.Create(t.Context(), news))(t)
+		totals := testkit.Must(s.Totals(t.Context()))(t)
+		got := map[string]telemetry.Sums{}
+		for _, total := range totals {
+			got[string(total.JobType)+" "+string(total.Status)] = total.Sums
+		}
+		want := map[string]telemetry.Sums{"launch running": {Records: 2}, "launch success": {Records: 1}, "gate running": {Records: 1},
+			"llm_call success": {Records: 2, Calls: 2, InputTokens: 15, OutputTokens: 1, TotalTokens: 16, CostUSD: 0.5},
+			"llm_call failure": {Records: 1, Calls: 1}}
+		if len(got) != len(want) || len(totals) != len(want) {
+			t.Errorf("%+v", totals)
+		}
+		for name, sums := range want {
+			if got[name] != sums {
+				t.Errorf("%s: %+v, want %+v", name, got[name], sums)
+			}
+		}
+	})
+}
+
+// Old records go, but for those above a record that stays.
+func TestPrune(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		s := p.open(t)
+		now := time.Now().UTC().Truncate(time.Microsecond)
+		at := now.Add(-100 * 24 * time.Hour)
+		s.now = func() time.Time { return at }
+		var old []telemetry.New
+		for n := range 5 {
+			old = append(old, sample(t, n))
+		}
+		testkit.Must(s.Create(t.Context(), old))(t)
+		at = now
+		child := plain(t, 10, "run-2")
+		testkit.Must(s.Create(t.Context(), []telemetry.New{child}))(t)
+		n, err := s.Prune(t.Context(), now.Add(-90*24*time.Hour))
+		if err != nil || n != 4 {
+			t.Errorf("%d, %v", n, err)
+		}
+		left, _, err := s.List(t.Context(), telemetry.Filter{Limit: 100})
+		if err != nil || len(left) != 2 {
+			t.Errorf("%d are left, %v", len(left), err)
+		}
+		if n, err := s.Prune(t.Context(), now.Add(-90*24*time.Hour)); err != nil || n != 0 {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}

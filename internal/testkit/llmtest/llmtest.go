@@ -18,11 +18,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
 	"ramet/internal/testkit"
@@ -221,5 +223,58 @@ func within(t testing.TB, what string, c <-chan struct{}) {
 	case <-c:
 	case <-time.After(soon):
 		t.Fatalf("%s did not happen", what)
+	}
+}
+
+// feed answers each request with the same bytes, without a network.
+type feed struct{ text string }
+
+func (f *feed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Body.Close()
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(f.text)), Request: r}, nil
+}
+
+func options(s Suite, transport http.RoundTripper) wire.Options {
+	return wire.Options{Vendor: "vendor", Base: "http://127.0.0.1", Key: Key, HTTP: transport, Model: s.lookup}
+}
+
+// Fuzz sends arbitrary bytes as an answer: nothing panics, and there is always
+// exactly one terminal event.
+func Fuzz(f *testing.F, s Suite) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.sse"))
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no transcripts: %v", err)
+	}
+	for _, file := range files {
+		text := testkit.Must(os.ReadFile(file))(f)
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := s.New(options(s, &feed{text}))
+		m, _, _, err := collect(t, p, s.request())
+		if err != nil && len(m.Calls()) > 0 {
+			t.Fatal("an answer that failed has calls")
+		}
+		// What came can be sent back.
+		r := s.request()
+		r.Messages = append(r.Messages, m, llm.Say(llm.User, "and?"))
+		gather(t, p.Stream(t.Context(), r))
+	})
+}
+
+// miscounted tests that a reply with a negative count of tokens is refused.
+func (s Suite) miscounted(t *testing.T) {
+	for _, number := range []string{"12", "5"} {
+		count := regexp.MustCompile(`("[a-z_]*[tT]oken[A-Za-z_]*"\s*:\s*)` + number + `\b`)
+		text := read(t, "text.sse")
+		wrong := count.ReplaceAllString(text, "${1}-"+number)
+		if wrong == text {
+			t.Fatalf("text.sse has no count %s", number)
+		}
+		_, usage, _, err := collect(t, s.server(t, play(wrong)), s.request())
+		if !fault.Is(err, fault.ProviderProtocol) || !strings.Contains(err.Error(), "tokens") {
+			t.Errorf("-%s tokens: %+v, %v", number, usage, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -126,3 +127,107 @@ func asCode(src, language string) string {
 }
 
 func abs(n int) int { return max(n, -(n + 1)) }
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// A golden file shows each line with its codes readable and its width.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files", err)
+	}
+	for _, file := range files {
+		src := testkit.Must(os.ReadFile(file))(t)
+		for _, c := range []struct {
+			name  string
+			width int
+			theme Theme
+		}{{"40", 40, Dark()}, {"80", 80, Dark()}, {"120", 120, Dark()}, {"basic80", 80, Basic()}, {"mono80", 80, Mono()}, {"none80", 80, Theme{}}} {
+			var b strings.Builder
+			for _, line := range Render(string(src), c.width, c.theme) {
+				fmt.Fprintf(&b, "%3d %s\n", ansi.StringWidth(line), strings.NewReplacer("\x1b[m", "⟨⟩", "\x1b[", "⟨").Replace(line))
+			}
+			golden := strings.TrimSuffix(file, ".md") + "." + c.name + ".golden"
+			if *update {
+				testkit.OK(t, os.WriteFile(golden, []byte(b.String()), 0o644))
+				continue
+			}
+			want := testkit.Must(os.ReadFile(golden))(t)
+			if b.String() != string(want) {
+				t.Errorf("%s differs; if it should, run go test with -update\n%s", golden, b.String())
+			}
+		}
+	}
+}
+
+func TestARemovedCommentIsNoFileName(t *testing.T) {
+	theme := Theme{Added: "32", Removed: "31", Comment: "2", Hunk: "36"}
+	var got []string
+	for _, l := range Render("```diff\n--- a\n+++ b\n@@ -1,2 +1 @@ f\n--- old comment\n kept\n\\ No newline at end of file\n--- c\n+++ d\n@@ -1 +1 @@\n-x\n+++ y\n```\n", 40, theme) {
+		code, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(l, "  "), "\x1b["), "m")
+		got = append(got, code)
+	}
+	if want := "╶ diff 2 2 36 31  kept \\ No newline at end of file 2 2 36 31 32"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %q", strings.Join(got, " "), want)
+	}
+}
+
+// hostile returns texts that make a careless reader quadratic, or worse.
+func hostile(n int) map[string]string {
+	return map[string]string{
+		"brackets":     strings.Repeat("[", n),
+		"links":        strings.Repeat("[a](", n/4),
+		"images":       strings.Repeat("![a](<", n/6),
+		"stars":        strings.Repeat("*a ", n/3),
+		"stars both":   strings.Repeat("a**b*", n/5),
+		"underscores":  strings.Repeat("_ a_ ", n/5),
+		"backticks":    ticks(n),
+		"tildes":       strings.Repeat("~a", n/2),
+		"quotes":       strings.Repeat(">", n),
+		"lists":        strings.Repeat("- ", n/2),
+		"one line":     strings.Repeat("x", n),
+		"words":        strings.Repeat("word ", n/5),
+		"marks":        "a" + strings.Repeat("\u0301", n/2),
+		"no width":     strings.Repeat("\u200b", n/3),
+		"joiners":      strings.Repeat("👩\u200d", n/7),
+		"table":        "|a|b|\n|-|-|\n" + strings.Repeat("|x|y|\n", n/6),
+		"wide table":   strings.Repeat("|a", n/4) + "|\n" + strings.Repeat("|-", n/4) + "|\n",
+		"fence":        "```go\n" + strings.Repeat("x := 1 // y\n", n/12),
+		"open comment": "```go\n/*" + strings.Repeat("* ", n/2),
+		"references":   strings.Repeat("&amp", n/4),
+		"lines":        strings.Repeat("a\n", n/2),
+		"items":        strings.Repeat("- a\n", n/4),
+		"empty lines":  strings.Repeat("\n", n),
+		"backslashes":  strings.Repeat(`\`, n),
+		"autolinks":    strings.Repeat("<http://a", n/9),
+		"https":        strings.Repeat("http", n/4),
+		"nested items": nested(n),
+	}
+}
+
+func ticks(n int) string {
+	var b strings.Builder
+	for i := 1; b.Len() < n; i++ {
+		b.WriteString(strings.Repeat("`", i%200+1) + " ")
+	}
+	return b.String()
+}
+
+func nested(n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		b.WriteString(strings.Repeat("  ", i%100) + "- a\n")
+	}
+	return b.String()
+}
+
+// Rendering any of them ends soon: what the parser would need long for is shown as it is written.
+func TestHostileTextsAreRendered(t *testing.T) {
+	for name, src := range hostile(32 << 10) {
+		for _, text := range []string{src, asCode(strings.ReplaceAll(src, "\n", " "), "go")} {
+			if err := wrong(Render(text, 80, Dark()), 80); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
