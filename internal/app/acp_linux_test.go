@@ -16,12 +16,12 @@ import (
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/testkit"
-	"ramet/internal/testkit/acptest"
+	"ramet/internal/testkit/facetest"
 )
 
 // editor is an editor that started `ramet acp`.
 type editor struct {
-	*acptest.Editor
+	*facetest.Editor
 	cmd  *exec.Cmd
 	over chan struct{} // closed when the command has ended
 }
@@ -36,7 +36,7 @@ func edit(t *testing.T, cmd *exec.Cmd) *editor {
 	cmd.Stdout, cmd.Stderr = write, &stderr
 	testkit.OK(t, cmd.Start())
 	write.Close()
-	e := &editor{Editor: acptest.Connect(t, in, read), cmd: cmd, over: make(chan struct{})}
+	e := &editor{Editor: facetest.Connect(t, in, read), cmd: cmd, over: make(chan struct{})}
 	go func() {
 		defer close(e.over)
 		cmd.Wait() // its exit code is looked at by whoever wants it
@@ -75,7 +75,7 @@ func TestAnEditorsAgentContinuesWithoutIt(t *testing.T) {
 	one := e.Begin(s.dir, s.script(t, keeps, `{"steps": [{"text": "begun"}, {"call": "bash", "args": {"command": "sleep 777"}}]}`),
 		sdk.McpServer{Http: &sdk.McpServerHttpInline{Name: "My Notes", Type: "http", Url: server.URL, Headers: []sdk.HttpHeader{}}})
 	e.Choose = once
-	go e.Prompt(e.Ctx, acptest.Ask(one, "sleep"))
+	go e.Prompt(e.Ctx, facetest.Ask(one, "sleep"))
 	works := func() bool { return strings.Contains(s.must(t, "ps"), "runs bash") }
 	eventually(t, "the command runs", works)
 	e.In.Close()

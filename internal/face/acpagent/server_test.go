@@ -19,22 +19,21 @@ import (
 	"ramet/internal/face/httpapi"
 	"ramet/internal/operation/session"
 	"ramet/internal/testkit"
-	"ramet/internal/testkit/acptest"
-	"ramet/internal/testkit/kerneltest"
+	"ramet/internal/testkit/facetest"
 	"ramet/internal/turn/permit"
 )
 
 // office is a home and an editor that is connected to it.
 type office struct {
-	*kerneltest.Home
-	*acptest.Editor
+	*facetest.Home
+	*facetest.Editor
 	t      *testing.T
 	ws     *session.Workspace
 	served <-chan struct{} // closed when the server has ended
 }
 
 // open connects an editor to a home. shared is a workspace whose kernel stays; nil: each server has one of its own.
-func open(t *testing.T, h *kerneltest.Home, shared *session.Workspace) *office {
+func open(t *testing.T, h *facetest.Home, shared *session.Workspace) *office {
 	t.Helper()
 	o := &office{Home: h, t: t, ws: shared}
 	s := New(Options{Version: "1.2.3", User: "me", Dir: h.Dir,
@@ -60,7 +59,7 @@ func open(t *testing.T, h *kerneltest.Home, shared *session.Workspace) *office {
 			t.Error(err)
 		}
 	}()
-	o.Editor = acptest.Connect(t, write, read)
+	o.Editor = facetest.Connect(t, write, read)
 	t.Cleanup(func() {
 		write.Close()
 		<-served
@@ -71,7 +70,7 @@ func open(t *testing.T, h *kerneltest.Home, shared *session.Workspace) *office {
 // greeted is an editor of a new home whose user permits everything once.
 func greeted(t *testing.T) *office {
 	t.Helper()
-	o := open(t, kerneltest.New(t), nil)
+	o := open(t, facetest.New(t), nil)
 	o.Greet()
 	o.Choose = func(sdk.RequestPermissionRequest) string { return "once" }
 	return o
@@ -103,7 +102,7 @@ func (o *office) entries(s sdk.SessionId) []session.Entry {
 }
 
 func TestInitialize(t *testing.T) {
-	o := open(t, kerneltest.New(t), nil)
+	o := open(t, facetest.New(t), nil)
 	hi := testkit.Must(o.Initialize(o.Ctx, sdk.InitializeRequest{ProtocolVersion: 99}))(t)
 	can := hi.AgentCapabilities
 	if hi.ProtocolVersion != 1 || hi.AgentInfo.Name != "ramet" || !can.LoadSession || !can.PromptCapabilities.Image || can.SessionCapabilities.Fork == nil ||
@@ -117,7 +116,7 @@ func TestATurnIsTold(t *testing.T) {
 	one := o.begin(`{"steps": [{"thinking": "hm"}, {"text": "hello "}, {"text": "there"}, {"usage": {"input": 10, "output": 3}}]}`,
 		`{"when": "plan it", "steps": [{"call": "plan", "args": {"steps": [{"step": "look", "state": "done"}, {"step": "mend", "state": "doing"}, {"step": "rest", "state": "open"}]}}]}`,
 		`{"steps": [{"text": "planned"}]}`)
-	r, err := o.Prompt(o.Ctx, acptest.Ask(one, "say hello"))
+	r, err := o.Prompt(o.Ctx, facetest.Ask(one, "say hello"))
 	if err != nil || r.StopReason != sdk.StopReasonEndTurn || r.Usage == nil || r.Usage.OutputTokens != 3 {
 		t.Fatalf("%+v %v", r, err)
 	}
@@ -249,7 +248,7 @@ func TestSessionsAreAgents(t *testing.T) {
 	}
 
 	testkit.Must(o.CloseSession(o.Ctx, sdk.CloseSessionRequest{SessionId: one}))(t)
-	if _, err := o.Prompt(o.Ctx, acptest.Ask(one, "x")); acptest.Code(err) != -32002 {
+	if _, err := o.Prompt(o.Ctx, facetest.Ask(one, "x")); facetest.Code(err) != -32002 {
 		t.Errorf("a session that was closed: %v", err)
 	}
 	before, past := len(o.Heard(one)), len(o.entries(one))
@@ -280,7 +279,7 @@ func TestSessionsAreAgents(t *testing.T) {
 	// A dead agent is no session.
 	dead := testkit.Must(o.ws.Find(t.Context(), string(fork.SessionId)))(t)
 	testkit.Must(o.ws.Agents().Kill(t.Context(), session.Kill{Agent: dead}))(t)
-	if _, err := o.Prompt(o.Ctx, acptest.Ask(fork.SessionId, "x")); err == nil {
+	if _, err := o.Prompt(o.Ctx, facetest.Ask(fork.SessionId, "x")); err == nil {
 		t.Error("a dead agent answers")
 	}
 }
@@ -334,7 +333,7 @@ func TestOneSessionDoesNotWaitForAnother(t *testing.T) {
 // Turns of the editor's own kernel end with the editor; those of a kernel that stays continue, and its questions are asked.
 func TestTheEditorLeaves(t *testing.T) {
 	for _, stays := range []bool{false, true} {
-		h := kerneltest.New(t)
+		h := facetest.New(t)
 		var shared *session.Workspace
 		if stays {
 			asks := httpapi.NewAsks(0)
@@ -345,7 +344,7 @@ func TestTheEditorLeaves(t *testing.T) {
 		o := open(t, h, shared)
 		o.Choose = func(sdk.RequestPermissionRequest) string { return "once" }
 		one := o.begin(`{"steps": [{"call": "bash", "args": {"command": "sleep 777"}}]}`)
-		go o.Prompt(o.Ctx, acptest.Ask(one, "sleep"))
+		go o.Prompt(o.Ctx, facetest.Ask(one, "sleep"))
 		testkit.Receive(t, "the command begins", h.Began)
 		o.In.Close()
 		<-o.served

@@ -1,4 +1,4 @@
-package house
+package testkit_test
 
 import (
 	"bytes"
@@ -75,7 +75,7 @@ var namers = map[string]string{
 const mostInit = 4000
 
 func TestAreasImportOnlyAreasBelowThem(t *testing.T) {
-	for _, fault := range checkImports(importsOf(t, "../../..")) {
+	for _, fault := range checkImports(importsOf(t, "../..")) {
 		t.Error(fault)
 	}
 }
@@ -123,7 +123,7 @@ func checkImports(imports map[string][]string) []string {
 	var faults []string
 	for _, from := range slices.Sorted(maps.Keys(imports)) {
 		if within(from, "ramet/internal") && areaRank(from) < 0 {
-			faults = append(faults, fmt.Sprintf("%s is in no area: see the table in internal/testkit/house", from))
+			faults = append(faults, fmt.Sprintf("%s is in no area: see the table in internal/testkit/house_test.go", from))
 			continue
 		}
 		for _, to := range imports[from] {
@@ -247,8 +247,8 @@ var initLine = regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, \S+ ms clock, \d+ by
 func TestNoPackageSlowsDownEveryStart(t *testing.T) {
 	// The build below reads the source where go test does not see it; here it
 	// does.
-	importsOf(t, "../../..")
-	for _, file := range []string{"../../../go.mod", "../../../go.sum"} {
+	importsOf(t, "../..")
+	for _, file := range []string{"../../go.mod", "../../go.sum"} {
 		testkit.Must(os.ReadFile(file))(t)
 	}
 

@@ -1,5 +1,4 @@
-// Package acptest connects to ramet as an editor does, over the Agent Client Protocol.
-package acptest
+package facetest
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package house
+package testkit_test
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "write the figures into docs/architecture.md")
 
 const (
-	figuresFile  = "../../../docs/architecture.md"
+	figuresFile  = "../../docs/architecture.md"
 	figuresBegin = "<!-- figures -->\n"
 	figuresEnd   = "<!-- /figures -->"
 )
@@ -41,7 +41,7 @@ func TestFiguresAreCurrent(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("the figures are\n%s: go test ./internal/testkit/house -run Figures -update", now)
+		t.Fatalf("the figures are\n%s: go test ./internal/testkit -run Figures -update", now)
 	}
 	testkit.OK(t, os.WriteFile(figuresFile, slices.Concat(before, []byte(figuresBegin+now+figuresEnd), after), 0o644))
 }
@@ -69,7 +69,7 @@ func measure(t *testing.T) string {
 	code, tests := 0, 0
 	methods := map[string]int{}
 	for _, top := range []string{"internal", "recipes", "cmd"} {
-		testkit.OK(t, filepath.WalkDir(filepath.Join("../../..", top), func(file string, d fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(filepath.Join("../..", top), func(file string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {
 				return err
 			}
@@ -92,7 +92,7 @@ func measure(t *testing.T) string {
 			largest, most = name, n
 		}
 	}
-	imports := importsOf(t, "../../..")
+	imports := importsOf(t, "../..")
 	chain := longestChain(imports)
 	var b strings.Builder
 	fmt.Fprintf(&b, "| figure | now |\n|---|---|\n")
@@ -111,7 +111,7 @@ func countMethods(methods map[string]int, file string, source []byte) error {
 	if err != nil {
 		return err
 	}
-	folder := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../../../internal/")
+	folder := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../../internal/")
 	for _, d := range parsed.Decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Recv == nil || !f.Name.IsExported() {
@@ -163,8 +163,8 @@ var startsItself = []string{
 func TestProgramsAreStartedInOnePlace(t *testing.T) {
 	seen := 0
 	for _, top := range []string{"internal", "recipes", "cmd"} {
-		testkit.OK(t, filepath.WalkDir(filepath.Join("../../..", top), func(file string, d fs.DirEntry, err error) error {
-			name, _ := filepath.Rel("../../..", file)
+		testkit.OK(t, filepath.WalkDir(filepath.Join("../..", top), func(file string, d fs.DirEntry, err error) error {
+			name, _ := filepath.Rel("../..", file)
 			helps := strings.HasPrefix(filepath.ToSlash(name), "internal/testkit/")
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || helps {
 				return err
@@ -255,7 +255,7 @@ func TestEveryLateExpressionCanBeBuilt(t *testing.T) {
 		}
 		return nil
 	}
-	for _, folder := range []string{"../..", "../../../recipes"} {
+	for _, folder := range []string{"..", "../../recipes"} {
 		testkit.OK(t, filepath.WalkDir(folder, look))
 	}
 	if built < 50 {
@@ -281,7 +281,7 @@ func called(n ast.Node, pkg, name string) bool {
 func TestEveryPackageHasOnePackageComment(t *testing.T) {
 	comments := map[string]int{}
 	for _, top := range []string{"internal", "recipes"} {
-		testkit.OK(t, filepath.WalkDir(filepath.Join("../../..", top), func(path string, d fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(filepath.Join("../..", top), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -329,7 +329,7 @@ func countPackageComments(t *testing.T, path string, file *ast.File) (n int) {
 func TestTheEngineKnowsNothingOfDocumentation(t *testing.T) {
 	words := regexp.MustCompile(`(?i)\b(documentation|docs|sphinx|mkdocs|docusaurus|mdbook|hugo|myst|citations?|cited|changelog|tutorial|glossary)\b`)
 	looked := 0
-	for _, folder := range []string{"../../run", "../../runner", "../../base/markdown"} {
+	for _, folder := range []string{"../run", "../runner", "../base/markdown"} {
 		testkit.OK(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

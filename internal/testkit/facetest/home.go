@@ -1,6 +1,6 @@
-// Package kerneltest opens workspaces for tests of faces. The session, the store, the kernel and its permissions are real;
-// models are scripted, and commands only pretend to run.
-package kerneltest
+// Package facetest opens workspaces for tests of faces, and connects to them as editors do. The session, the store, the
+// kernel and its permissions are real; models are scripted, and commands only pretend to run.
+package facetest
 
 import (
 	"context"
