@@ -270,8 +270,7 @@ type Parts struct {
 
 // Models opens the models of turns.
 type Models struct {
-	// Model opens the model of an agent's turn; asked is zero where no caller asked for
-	// one.
+	// Model opens the model of an agent's turn; asked is zero if none was asked for.
 	Model func(a agent.Agent, asked llm.Ref) (Model, error)
 	// ModelIn is Model for a client of an environment that asks for no turn.
 	ModelIn func(a agent.Agent, asked llm.Ref, e *Environment) (Model, error)

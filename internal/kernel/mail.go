@@ -154,7 +154,7 @@ func (k *Kernel) ancestor(ctx context.Context, a agent.Agent) (agent.Agent, bool
 // an end without mail doesn't.
 const lookAgain = 5 * time.Second
 
-// Await implements process.Kernel: it blocks until what is waited for has come, or no caller is left from whom it could.
+// Await implements process.Kernel: it blocks until the letters have come, or no agent is left that could send them.
 func (h verbs) Await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
 	k, p := h.Kernel, h.p
 	until := time.Now().Add(w.Timeout).Round(0) // the time in which the machine sleeps counts
@@ -204,8 +204,8 @@ func (h verbs) Await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
 	}
 }
 
-// working lists who could still write, of those that are waited for: who works, or waits
-// while others work. If everybody waits, no caller will. The user may always write.
+// working lists the agents among those waited for that could still write: they work, or wait
+// while others work. If all of them wait, none will write. The user may always write.
 func (p *agentProcess) working(ctx context.Context, w acts.Wait) ([]id.Agent, error) {
 	busy, moving, err := p.kernel.others(ctx, p.id)
 	if err != nil {
@@ -415,7 +415,7 @@ func (p *agentProcess) callers(ctx context.Context, j *job) ([]mail.Letter, erro
 	if !fresh {
 		return nil, nil
 	}
-	if j.reply == "" && !j.task { // no caller said whose letter it is
+	if j.reply == "" && !j.task { // the sender of the letter is not known
 		for _, l := range out {
 			if l.From.Keeps() && !j.reported {
 				j.task, j.reply = true, l.From
@@ -455,7 +455,7 @@ func (p *agentProcess) woken(j *job) bool {
 func (p *agentProcess) announce(ctx context.Context, claim agent.Claim, letters []mail.Letter) (err error) {
 	defer func() {
 		if err != nil {
-			return // no caller was told: it may wake again
+			return // nothing was announced: it may wake again
 		}
 		p.kernel.mu.Lock()
 		defer p.kernel.mu.Unlock()

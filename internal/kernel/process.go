@@ -158,7 +158,7 @@ const (
 	restartWindow = time.Minute
 )
 
-// over ends a job: it is notified of, then its result is there.
+// over ends a job: it publishes the end, then the result.
 func (p *agentProcess) over(j *job, o loop.Outcome, err error) {
 	p.kernel.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: p.id, Turn: j.number, Outcome: &o, Err: err})
 	j.finish(p.kernel, o, err)

@@ -364,7 +364,7 @@ func (p *agentProcess) enter(ctx context.Context, a agent.Agent, j *job) error {
 	return err
 }
 
-// close records how a task ended. What cannot be recorded is notified of: the history
+// close records how a task ended. If that cannot be recorded, a notice says so: the history
 // says it anyway.
 func (p *agentProcess) close(ctx context.Context, j *job, err error) {
 	if p.kernel.Book == nil || !j.task || j.unbooked {

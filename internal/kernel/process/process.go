@@ -206,8 +206,8 @@ func (a actor) descendant(ctx context.Context, ref, hint string) (me, child agen
 	return me, child, err
 }
 
-// titles names the senders of letters: the name with the short id, so that no caller
-// can pass for another, and the user as no agent is named.
+// titles names the senders of letters: the name with the short id, so that no agent
+// can pass for another, and the user by a name that no agent can have.
 func (a actor) titles(ctx context.Context, letters []mail.Letter) (map[id.Agent]string, error) {
 	known := map[id.Agent]string{"": "the user", id.Kernel: "ramet"}
 	for _, l := range letters {
@@ -294,8 +294,8 @@ func toolResult(c tool.Call, text, show string) history.Draft {
 	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: c.ID, Name: c.Name, Text: text, Show: show}}}
 }
 
-// refuse returns the answer to a request that was refused; other errors are passed on,
-// and all of them once the context has ended: then no caller reads an answer.
+// refuse returns the answer to a request that was refused. Other errors are passed on,
+// and all errors once the context has ended, because nothing reads an answer then.
 func refuse(ctx context.Context, err error) (tool.Answer, error) {
 	if f, ok := fault.Of(err); ok && concerns[f.Code] && ctx.Err() == nil {
 		return tool.Failed(here.Replace(f.Error())), nil

@@ -380,8 +380,8 @@ func (w *Writer) lock(ctx context.Context, schema string) error {
 	return fault.New(fault.Locked, "%s: held by %s", w.place, holder).WithHint("wait until it ends, or end it")
 }
 
-// unsureTable returns an answer of the server that it refused the change is certain; no
-// answer, or one that it is going down, is not.
+// unsureTable reports whether the change of a table may have happened in spite of the error: the server
+// gave no answer, or said that it is going down. If it refused the change, that is certain.
 func unsureTable(err error) bool {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {

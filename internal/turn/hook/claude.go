@@ -180,7 +180,7 @@ func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
 	})
 }
 
-// toOurs returns toTheirs backwards, for arguments that a hook has changed.
+// toOurs renames the arguments that a hook has changed from the other program's names to ours.
 func toOurs(tool, dir string, args json.RawMessage) json.RawMessage {
 	names := map[string]string{}
 	for our, their := range argumentsOf(tool) {
