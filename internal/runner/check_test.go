@@ -1,7 +1,10 @@
 package runner
 
 import (
+	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +12,7 @@ import (
 
 	"ramet/internal/base/secret"
 	"ramet/internal/run/recipe"
+	"ramet/internal/testkit"
 )
 
 func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
@@ -85,6 +89,22 @@ func TestPathsBehindALink(t *testing.T) {
 	s.Allowed = []string{"[", "**/*.md"}
 	if got := toldCheck(CheckPaths(s)); !slices.Equal(got, []string{"PATH_PATTERN :0"}) {
 		t.Error(got)
+	}
+}
+
+// A gate is in three lists: recipe parses its name, runner has its function, and the documentation names it.
+func TestEveryGateOfRecipesIsImplementedAndDocumented(t *testing.T) {
+	implemented := slices.Sorted(maps.Keys(CheckGates))
+	gates := recipe.Shape().Schema()["properties"].(map[string]any)["gates"].(map[string]any)["additionalProperties"].(map[string]any)
+	uses := gates["properties"].(map[string]any)["uses"].(map[string]any)
+	if parsed := fmt.Sprint(uses["enum"]); parsed != fmt.Sprint(implemented) {
+		t.Errorf("builtInGates in internal/run/recipe has %s, CheckGates %s", parsed, implemented)
+	}
+	page := string(testkit.Must(os.ReadFile("../../docs/recipes.md"))(t))
+	_, list, _ := strings.Cut(page, "A gate is built in (`uses`: ")
+	list, _, _ = strings.Cut(list, ";")
+	if documented := sorted(strings.Split(list, ", ")); !slices.Equal(documented, implemented) {
+		t.Errorf("docs/recipes.md names the gates %s, CheckGates has %s", documented, implemented)
 	}
 }
 
