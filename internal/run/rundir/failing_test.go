@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"ramet/internal/base/step"
@@ -16,15 +17,16 @@ import (
 
 var errInjected = errors.New("this step fails, for a test")
 
-// failing counts what verbs do on the disk and with logs, and lets one of these steps fail.
+// failing counts what verbs do on the disk and with logs, and lets one of these steps fail, and all after it if onward.
 type failing struct {
 	files
 	left   int
+	onward bool
 	failed string
 }
 
 func (f *failing) step(what string) error {
-	if f.left--; f.left != 0 {
+	if f.left--; f.left > 0 || f.left < 0 && (!f.onward || f.failed == "") {
 		return nil
 	}
 	f.failed = what
@@ -90,7 +92,8 @@ func (w failingWriter) Append(ctx context.Context, drafts ...run.Draft) ([]run.E
 	return w.Writer.Append(ctx, drafts...)
 }
 
-// No verb of a run says that it has succeeded when a step of it on the disk or with its log failed.
+// No verb of a run says that it has succeeded when a step of it on the disk or with its log failed, alone or with all
+// after it as in a process that is killed. Afterwards the run is there, or can be made again; it is verified, and goes on.
 func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
 	ctx, f := t.Context(), &failing{}
 	s := newStore(t, t.TempDir())
@@ -126,16 +129,16 @@ func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
 			return errors.Join(do(r), r.Close())
 		}
 	}
-	for name, verb := range map[string]func(n int) error{
+	verbs := map[string]func(n int) error{
 		"begin": func(n int) error {
-			x, err := start(fmt.Sprint("b", n))
+			x, err := start(fmt.Sprintf("b%d-%t", n, f.onward))
 			if err != nil {
 				return err
 			}
 			return x.Close()
 		},
 		"fork": func(n int) error {
-			x, err := s.Fork(ctx, "r0", "2", fmt.Sprint("f", n), rundir.NDJSON)
+			x, err := s.Fork(ctx, "r0", "2", fmt.Sprintf("f%d-%t", n, f.onward), rundir.NDJSON)
 			if err != nil {
 				return err
 			}
@@ -154,24 +157,56 @@ func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
 		"grown":    reader(func(r *rundir.Reader) error { return ignored(r.ProveConsistency(ctx, old[0])) }),
 		"own":      reader(func(r *rundir.Reader) error { return r.Own(ctx) }),
 		"consent":  reader(func(r *rundir.Reader) error { return ignored(r.Consent(ctx)) }),
-	} {
-		for n := 1; n < 200; n++ {
-			f.left, f.failed = n, ""
-			step.Hook = f.step
-			err := verb(n)
-			step.Hook = nil
-			f.left = 0
-			switch {
-			case f.failed == "" && err != nil:
-				t.Errorf("%s: %v", name, err)
-			case f.failed != "" && f.failed != "remove" && err == nil: // a file that is left is not a failure
-				t.Errorf("%s succeeds although step %d failed: %s", name, n, f.failed)
+	}
+	writers := []string{"begin", "fork", "append", "snapshot", "settle"}
+	comesBack := func(name string, n int) error {
+		id := "child"
+		if made := map[string]string{"begin": "b", "fork": "f"}[name]; made != "" {
+			if id = fmt.Sprintf("%s%d-%t", made, n, f.onward); !s.Has(id) {
+				testkit.OK(t, verbs[name](n))
 			}
-			if f.failed == "" {
-				if n == 1 {
-					t.Errorf("%s has no steps: the test shows nothing", name)
+		}
+		x, err := s.OpenSession(ctx, id, "")
+		if err != nil {
+			return err
+		}
+		_, err = x.Append(ctx, run.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)})
+		if err = errors.Join(err, x.PutSnapshot(false), x.Close()); err != nil {
+			return err
+		}
+		r, err := s.Open(ctx, id, "")
+		if err != nil {
+			return err
+		}
+		return errors.Join(ignored(r.VerifyLog(ctx)), r.Close())
+	}
+	for name, verb := range verbs {
+		for _, f.onward = range []bool{false, true} {
+			for n := 1; n < 200 && (!f.onward || slices.Contains(writers, name)); n++ {
+				f.left, f.failed = n, ""
+				step.Hook = f.step
+				err := verb(n)
+				step.Hook = nil
+				failed := f.failed
+				f.left, f.failed = 0, ""
+				switch {
+				case failed == "" && err != nil:
+					t.Errorf("%s: %v", name, err)
+				case failed != "" && failed != "remove" && err == nil: // a file that is left is not a failure
+					t.Errorf("%s succeeds although step %d failed: %s", name, n, failed)
 				}
-				break
+				if failed == "" {
+					if n == 1 {
+						t.Errorf("%s has no steps: the test shows nothing", name)
+					}
+					break
+				}
+				if !f.onward {
+					continue
+				}
+				if err := comesBack(name, n); err != nil {
+					t.Errorf("%s, killed before step %d (%s): %v", name, n, failed, err)
+				}
 			}
 		}
 	}
