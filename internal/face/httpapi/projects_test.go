@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -53,12 +54,16 @@ func (s *site) signIn(t *testing.T, prefix string) (session, location string) {
 func TestAPathNamesItsProject(t *testing.T) {
 	p := &someProjects{}
 	s := start(t, func(o *siteOptions) {
-		p.held = map[string]*Project{"a1": NewProject(Parts{Key: "a1", Telemetry: o.Telemetry})}
+		p.held = map[string]*Project{"a1": NewProject(Parts{Key: "a1", Telemetry: o.Telemetry, Reach: func(context.Context) error { return errors.New("away") }})}
 		p.closed = map[string]*Project{"b2": NewProject(Parts{Key: "b2"})}
 		o.Projects = p
 	})
 	if got := s.ask(t, "GET", "/p/a1/api/v1/runs", nil); got.status != 200 {
 		t.Errorf("the open project: %d %s", got.status, got.body)
+	}
+	var health Health
+	if s.ask(t, "GET", "/p/a1/health", nil).into(t, &health); health.Status != storeDegraded {
+		t.Errorf("its store is away, and it is %s", health.Status)
 	}
 	s.ask(t, "GET", "/p/b2/api/v1/runs", nil).refused(t, 404, "NOT_FOUND") // it has no telemetry
 	s.ask(t, "GET", "/p/c3/api/v1/runs", nil).refused(t, 404, "NOT_FOUND")

@@ -10,18 +10,8 @@ import (
 	"time"
 )
 
-// second returns the unit of the waits for a server; nil: a real second.
+// second returns the unit of the waits for a server; nil: a real second. Tests shorten it.
 var second atomic.Pointer[func() time.Duration]
-
-// SetSecond lets tests shorten the waits for a server: unit is asked at the beginning of each wait how long a second of
-// it lasts. nil: a real second.
-func SetSecond(unit func() time.Duration) {
-	if unit == nil {
-		second.Store(nil)
-		return
-	}
-	second.Store(&unit)
-}
 
 // seconds returns n units of the waits for a server.
 func seconds(n int64) time.Duration {

@@ -6,9 +6,6 @@
 // variable has an effect. It is linked into test binaries, and into a ramet that is built with the tag rametprobe:
 //
 //	go build -tags rametprobe ./cmd/ramet
-//
-// As long as the file that RAMET_TEST_HURRY names exists, no database server is waited for longer than a moment. A test
-// creates it when a server has become silent.
 package probe
 
 import (
@@ -19,7 +16,6 @@ import (
 
 	"ramet/internal/model/llm"
 	"ramet/internal/runner"
-	"ramet/internal/store/database"
 	"ramet/internal/testkit/llmtest"
 )
 
@@ -67,9 +63,6 @@ func FromEnvironment() Switches {
 	if path := os.Getenv("RAMET_TEST_CLOCK"); path != "" {
 		s.Now = func() time.Time { return time.Now().Add(offset(path)) }
 	}
-	if path := os.Getenv("RAMET_TEST_HURRY"); path != "" {
-		database.SetSecond(func() time.Duration { return unit(path) })
-	}
 	if last, err := strconv.ParseInt(os.Getenv("RAMET_TEST_DIE_AFTER"), 10, 64); err == nil && last > 0 {
 		s.Log = func(l runner.Log) runner.Log { return mortal{l, last} }
 	}
@@ -80,14 +73,6 @@ func FromEnvironment() Switches {
 		s.Watch = func() func() { return profile(path) }
 	}
 	return s
-}
-
-// unit returns how long a second of the waits for a database server lasts.
-func unit(path string) time.Duration {
-	if _, err := os.Stat(path); err != nil {
-		return time.Second
-	}
-	return 50 * time.Millisecond
 }
 
 // offset reads a duration from a file; 0 if there is none.
