@@ -26,7 +26,7 @@ func begin(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(exe, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out, out
-	for _, name := range []string{"HOME", "RAMET_DB", "PATH", "TMPDIR", "RAMET_TEST_SCRIPTS", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"} {
+	for _, name := range []string{"HOME", "RAMET_DB", "PATH", "TMPDIR", "RAMET_TEST_SCRIPTS", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ACPAGENT_STATE"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	before := kernelLocks(ts)

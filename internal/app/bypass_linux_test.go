@@ -23,17 +23,11 @@ func TestNoWriteBypassesTheStepCounterSoak(t *testing.T) {
 		template string
 		args     []string
 	}
-	lines, agents, runs, tracks := map[string]line{}, family(t), twoRuns(t), ledgers(t)
+	lines, agents := map[string]line{}, family(t)
 	for verb, args := range verbs {
 		lines[verb] = line{agents, append([]string{"--db", "ramet.db"}, args...)}
 	}
 	lines["first"] = line{"", lines["first"].args}
-	for verb, args := range runVerbs {
-		lines["run "+verb] = line{runs, args}
-	}
-	for verb, v := range trackVerbs {
-		lines["track "+verb] = line{tracks, v.args}
-	}
 	for name, l := range lines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,6 +56,9 @@ func TestNoWriteBypassesTheStepCounterSoak(t *testing.T) {
 			{"undo", "0"}, {"mark", "0", "here"}, {"mode", "0", "plan"}, {"effort", "0", "high"},
 			{"fork", "--name", "ada", "--worktree"}, {"export", "0", "-o", "out.md"}, {"backup", "copy.db"}, {"checkpoint"},
 			{"merge", "ada"}, {"kill", "ada"}, {"worktree", "rm", "ada"}, {"gc"}, {"verify"},
+			{"track", "spawn", "--type", "t", "--plan", "1", "--group", "g", "--id", "c"}, {"track", "interrupt", "c"}, {"track", "resume", "c", "--id", "d"}, {"track", "complete", "d"},
+			{"run", "init", "--run-id", "r"}, {"run", "append", "r", "--type", "RUN_STATE_CHANGED", "--payload", `{"old_state":"CREATED","new_state":"CLONED_INPUTS"}`},
+			{"run", "append", "r", "--type", "GATE_RUN_STARTED", "--payload", `{"gate":"links"}`}, {"run", "replay", "r"}, {"run", "fork", "r", "--at", "2", "--run-id", "new"},
 		} {
 			noBypass(t, filepath.Dir(s.dir), s.command(args...))
 		}

@@ -94,20 +94,3 @@ func TestNothingOfADriverSurvives(t *testing.T) {
 		})
 	}
 }
-
-// A program that hears a cancel ends its turn itself: what it says then is kept.
-func TestADriverIsCancelled(t *testing.T) {
-	t.Parallel()
-	s := driven(t)
-	r := s.exec(t, "--driver", "fake", "wait")
-	r.need(t, "it waits", func(l seen) bool { return l.Type == "text_delta" && strings.Contains(l.Text, "I wait.") })
-	r.cmd.Process.Signal(syscall.SIGINT)
-	r.end(t, 130)
-	if err := s.quiet(patience); err != nil {
-		t.Error(err)
-	}
-	if log := s.must(t, "log", "--own", "--json"); !strings.Contains(log, `I wait. I stop.`) {
-		t.Errorf("what it said is not there:\n%s", log)
-	}
-	s.must(t, "verify")
-}

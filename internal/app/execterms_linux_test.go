@@ -28,27 +28,16 @@ func (w *world) exec(args ...string) (out string, exit int) {
 	return string(said), cmd.ProcessState.ExitCode()
 }
 
-// A question of exec that no person can answer is refused at once in the background kernel too, unless a client shows it.
+// A question of exec that no person can answer is refused at once in the background kernel too. That a client
+// shows it, see TestCommandsAreClientsOfTheKernel.
 func TestExecInTheKernelAsksNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.script(wants("alone", "touch a"), `{"when": "no person can be asked", "steps": [{"text": "then not"}]}`,
-		wants("watched", "touch b"), `{"when": "", "steps": [{"text": "it is done"}]}`)
+	w.script(wants("alone", "touch a"), `{"when": "no person can be asked", "steps": [{"text": "then not"}]}`)
 	w.ramet("server", "start")
 	if out, exit := w.exec("alone"); exit != 7 || !strings.Contains(out, "then not") || !strings.Contains(out, "--allow 'bash(touch a)'") {
 		t.Errorf("it ends with %d: %s", exit, out)
 	}
-	x := w.open(110, 30)
-	x.see("[0]", "script/")
-	cmd := w.start("exec", "watched")
-	testkit.OK(t, cmd.Start())
-	x.see("touch b")
-	x.decide("Allow once")
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("exec: %v", err)
-	}
-	x.see("it is done")
-	x.leave()
 }
 
 // exec with permissions, a folder or without tools runs in the background kernel. What it permits ends with it.

@@ -1,8 +1,10 @@
 package app_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,17 +20,45 @@ func (f *fleet) age() {
 	f.sql(`UPDATE RUNS.desks SET seen_at = seen_at - interval '1 day' WHERE run_id = $1`, f.run)
 }
 
-// A host that may orchestrates a run whose orchestrator was killed: what was done stays done,
-// and is found where the run was begun.
+// A host that may orchestrates a run whose orchestrator was killed, also one that continues another run: what was done
+// stays done, and is found where the run was begun.
 func TestAnOrphanedRunIsTakenUp(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, signed)
-	a := f.worker("a")
-	k := f.start("--limit", "calls=77")
-	eventually(t, "it works", a.waits)
-	a.open(1)
-	k.says(t, "done draft:1:i01")
-	k.kill()
+	for _, forked := range []bool{false, true} {
+		t.Run(fmt.Sprintf("forked=%t", forked), func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, signed)
+			a := f.worker("a")
+			k := f.start("--limit", "calls=77")
+			eventually(t, "it works", a.waits)
+			a.open(1)
+			k.says(t, "done draft:1:i01")
+			if forked {
+				k = f.fork(k)
+				eventually(t, "it works", a.waits)
+			}
+			k.kill()
+			f.isTakenUp(a)
+		})
+	}
+}
+
+// fork cancels the run, and continues it under another name from where its first item was finished.
+func (f *fleet) fork(k *task) *task {
+	f.t.Helper()
+	f.boss.ramet(0, "run", "cancel", f.run)
+	k.ends(f.t, 130, "error[CANCELLED]")
+	all := f.events()
+	at := all[slices.IndexFunc(all, func(e happening) bool { return e.Type == "WORK_ITEM_FINISHED" })].ID
+	f.boss.ramet(0, "run", "fork", f.run, "--at", at, "--run-id", "other")
+	f.run = "other"
+	return f.resume()
+}
+
+// isTakenUp demands that another host carries the run to its end, whose orchestrator is dead, with worker a.
+func (f *fleet) isTakenUp(a *worker) {
+	t := f.t
+	t.Helper()
 	s := f.site("heir")
 	heir := s.work("--orchestrate")
 	heir.says(t, "waits for items")
@@ -46,7 +76,7 @@ func TestAnOrphanedRunIsTakenUp(t *testing.T) {
 	}
 	s.ramet(0, "run", "verify", f.run)
 	all := f.done(f.resume())
-	if count(all, "WORK_ITEM_QUEUED", "r:draft:2:i01") != 0 {
+	if count(all, "WORK_ITEM_QUEUED", f.run+":draft:2:i01") != 0 {
 		t.Error("what was done is done again")
 	}
 	for _, scope := range []string{"i01", "i02", "i03", "i04"} {
@@ -88,49 +118,6 @@ func TestAnOrchestratorThatWakesTooLateIsFenced(t *testing.T) {
 		t.Errorf("it wrote %d events", after-before)
 	}
 	f.done(f.resume())
-	a.leaves()
-	heir.leaves()
-}
-
-// A run that continues another one is taken up where nothing of either is.
-func TestAnOrphanedForkIsTakenUp(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, signed)
-	a := f.worker("a")
-	k := f.start()
-	eventually(t, "it works", a.waits)
-	a.open(1)
-	k.says(t, "done draft:1:i01")
-	f.boss.ramet(0, "run", "cancel", f.run)
-	k.ends(t, 130, "error[CANCELLED]")
-	last := ""
-	for _, e := range f.events() {
-		if last = e.ID; e.Type == "WORK_ITEM_FINISHED" {
-			break
-		}
-	}
-	f.boss.ramet(0, "run", "fork", f.run, "--at", last, "--run-id", "other")
-	f.run = "other"
-	k = f.resume()
-	eventually(t, "it works", a.waits)
-	k.kill()
-	s := f.site("heir")
-	heir := s.work("--orchestrate")
-	heir.says(t, "waits for items")
-	f.age()
-	heir.says(t, "takes up run "+f.run)
-	a.open(4)
-	heir.open(4)
-	heir.says(t, "run "+f.run+" is DONE")
-	there := filepath.Join(s.dir, ".ramet", "runs", f.run)
-	if text, err := os.ReadFile(filepath.Join(there, "drafts/i01.txt")); err != nil || string(text) != "signed by a" {
-		t.Errorf("what was done before the fork: %q %v", text, err)
-	}
-	s.ramet(0, "run", "verify", f.run)
-	all := f.done(f.resume())
-	if count(all, "WORK_ITEM_QUEUED", "draft:2:i01") != 0 {
-		t.Error("what was done is done again")
-	}
 	a.leaves()
 	heir.leaves()
 }

@@ -2,13 +2,10 @@ package app_test
 
 import (
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ramet/internal/testkit"
 )
 
 // dozen has twelve agents, and a command that changes a worktree which it was sent.
@@ -182,26 +179,4 @@ func TestACancelledRunEndsOnEveryHost(t *testing.T) {
 		w.leaves()
 		w.quiet()
 	}
-}
-
-func TestAWorkerNeedsAServer(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, signed)
-	s := f.site("a")
-	s.onFile().begin("worker").ends(t, 2, "error[USAGE]", "is not a database that several hosts can share", "postgres://")
-	s.onFile().begin("run", "start", "--recipe", filepath.Join(f.boss.dir, "recipe.yaml"), "--leave-work").ends(t, 2, "error[USAGE]", "--leave-work", "postgres://")
-	nobody := *s.host
-	own := *s.team
-	nobody.team = &own
-	own.db = "postgres://ramet@127.0.0.1:1/none?connect_timeout=2"
-	nobody.begin("worker").ends(t, 6, "error[STORAGE_UNREACHABLE]", "127.0.0.1:1")
-	u := testkit.Must(url.Parse(f.db))(t)
-	u.User = url.UserPassword("stranger", "not-to-be-told")
-	own.db = u.String()
-	k := nobody.begin("worker")
-	k.ends(t, 6, "error[STORAGE_UNREACHABLE]", "check user and password of the URL")
-	if said := k.stderr.String(); strings.Contains(said, "not-to-be-told") {
-		t.Errorf("it tells a password: %s", said)
-	}
-	s.begin("worker", "--parallel", "0").ends(t, 2, "error[USAGE]", "--parallel")
 }

@@ -223,13 +223,9 @@ func TestAnAgentsTokenIsThatAgent(t *testing.T) {
 	}
 	token := strings.TrimSpace(s.must(t, "mcp", "token", "ada"))
 	server := s.serve(t)
-	over := func(token string) *toolbox {
-		client := &http.Client{Transport: bearer(token)}
-		return connect(t, &sdk.StreamableClientTransport{Endpoint: server.base + "/mcp", HTTPClient: client, DisableStandaloneSSE: true})
-	}
-	person := over(server.token)
+	person := server.toolbox(server.token)
 	person.into("ps", `{}`, &struct{}{})
-	for _, b := range []*toolbox{over(token), connect(t, s.over("RAMET_TOKEN="+token))} {
+	for _, b := range []*toolbox{server.toolbox(token), connect(t, s.over("RAMET_TOKEN="+token))} {
 		var kid born
 		b.into("fork", `{}`, &kid)
 		b.refused("DENIED", "fork", `{"agent": "bob"}`)
@@ -248,7 +244,7 @@ func TestAnAgentsTokenIsThatAgent(t *testing.T) {
 		}
 		b.into("kill", `{"agent": "`+kid.UUID+`"}`, &struct{}{})
 	}
-	late := over(token)
+	late := server.toolbox(token)
 	person.into("kill", `{"agent": "ada"}`, &struct{}{})
 	late.refused("DEAD_AGENT", "ps", `{}`)
 }
@@ -261,7 +257,7 @@ func TestAYesToADriverOverMCPIsRecorded(t *testing.T) {
 	s.must(t, "fork", "--name", "ada")
 	token := strings.TrimSpace(s.must(t, "mcp", "token", "ada"))
 	server := s.serve(t)
-	b := connect(t, &sdk.StreamableClientTransport{Endpoint: server.base + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true})
+	b := server.toolbox(token)
 	answer := func(choice string) {
 		var list struct {
 			Asks []struct{ ID, Subject string }
@@ -297,6 +293,12 @@ func TestAYesToADriverOverMCPIsRecorded(t *testing.T) {
 		}
 	}
 	s.must(t, "verify")
+}
+
+// toolbox connects a client over HTTP.
+func (s *served) toolbox(token string) *toolbox {
+	s.t.Helper()
+	return connect(s.t, &sdk.StreamableClientTransport{Endpoint: s.base + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true})
 }
 
 type bearer string

@@ -1,7 +1,10 @@
 package app_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -20,6 +23,10 @@ func TestAWokenAgentWaitsForItsKey(t *testing.T) {
 	x.see("[0]", "anthropic/")
 	x.say("hello")
 	x.see("very well", " idle ")
+	environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.server().PID), "environ"))
+	if err != nil || strings.Contains(string(environ), "sk-test-stop") {
+		t.Errorf("the kernel has the key in its environment: %v", err)
+	}
 	x.leave()
 	w.killServer()
 

@@ -45,57 +45,6 @@ func TestAKilledRewindIsWholeOrNothing(t *testing.T) {
 	}
 }
 
-// An undo that is killed at any step that changes the disk has happened or has not, when the
-// next command looked: never half of it; and it can be undone itself.
-func TestAKilledUndoIsWholeOrNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	s.db = filepath.Join(filepath.Dir(s.dir), "db", "ramet.db")
-	for name, text := range map[string]string{"a": "one\n", "gone": "here\n", "mode": "x\n"} {
-		write(t, filepath.Join(s.dir, name), text)
-	}
-	trees := []string{tree(t, s.dir)}
-	s.must(t, "exec", "--allow", "bash", "--model", s.script(t,
-		`{"steps": [{"call": "bash", "args": {"command": "echo two >a; rm gone; mkdir -p d/e; echo new >d/e/new; ln -s a link; chmod 755 mode; echo more >more"}}]}`,
-		`{"steps": [{"text": "done"}]}`), "go")
-	if trees = append(trees, tree(t, s.dir)); trees[0] == trees[1] {
-		t.Fatal("the turn changed nothing")
-	}
-	which := func(what string) int { // of the two trees is there
-		t.Helper()
-		i := slices.Index(trees, tree(t, s.dir))
-		if i < 0 {
-			t.Fatalf("%s: the folder holds\n%s\nand neither\n%s\nnor\n%s", what, tree(t, s.dir), trees[0], trees[1])
-		}
-		return i
-	}
-	undo := func(variable string, more ...string) outcome {
-		t.Helper()
-		cmd := s.command(append([]string{"undo", "0", "--commands"}, more...)...)
-		cmd.Env = append(cmd.Env, variable)
-		out := outcomeOf(cmd)
-		if !out.killed && out.code != 0 {
-			t.Fatal(out.stderr)
-		}
-		return out
-	}
-	points := probe.RecordSteps(t, 2, func(variable string) { // in either direction: those that both have
-		is := which("before an undo")
-		if undo(variable); which("after an undo") == is {
-			t.Fatal("an undo changed nothing")
-		}
-	})
-	for _, p := range selected(points, 2) {
-		probe.KillAtStep(t, p, func(variable string) bool { return undo(variable).killed })
-		undo("NOTHING=", "--dry-run") // it finishes what was begun
-		is := which("killed at " + p.String())
-		if out := undo("NOTHING="); which("killed at "+p.String()+", and undone") == is {
-			t.Fatalf("killed at %s: the next undo changed nothing: %s", p, out.stdout)
-		}
-	}
-	s.must(t, "verify")
-}
-
 func newRewound(t *testing.T) *rewound {
 	t.Helper()
 	s := newStage(t, binary(t))

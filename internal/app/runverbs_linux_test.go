@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"ramet/internal/operation/public"
 	"ramet/internal/testkit"
 )
@@ -25,7 +23,7 @@ workers:
 `
 
 // Runs are started, forked, resumed and cancelled over HTTP and over MCP, as by the command line;
-// they go on in processes of their own.
+// they go on in processes of their own, which do not take themselves for the server that went into the background.
 func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
@@ -34,7 +32,7 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 	says := s.script(t, `{"repeat": true, "steps": [{"text": "tree"}]}`)
 	gate, _ := s.pipe(t)
 	waits := s.script(t, `{"repeat": true, "steps": [{"wait": "`+gate+`"}, {"text": "late"}]}`)
-	web := s.serve(t)
+	web := servedAt(t, s.must(t, "serve", "--background", "--addr", "127.0.0.1:0"), filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet"))
 	type object = map[string]any
 	post := func(want int, path string, body any) (made struct {
 		public.RunMade
@@ -89,10 +87,7 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 			t.Errorf("%s: %+v", path, made)
 		}
 	}
-	over := func(token string) *toolbox {
-		return connect(t, &sdk.StreamableClientTransport{Endpoint: web.base + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true})
-	}
-	person := over(web.token)
+	person := web.toolbox(web.token)
 	var made public.RunMade
 	person.into("run", `{"do": "fork", "id": "one", "at": "2", "run_id": "four"}`, &made)
 	if made.RunID != "four" {
@@ -106,7 +101,7 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 	person.refused("INVALID_FIELD", "run", `{"do": "resume"}`)
 	person.refused("INVALID_FIELD", "run", `{"do": "fork", "id": "one"}`)
 	s.must(t, "fork", "--name", "ada")
-	ada := over(strings.TrimSpace(s.must(t, "mcp", "token", "ada")))
+	ada := web.toolbox(strings.TrimSpace(s.must(t, "mcp", "token", "ada")))
 	for _, args := range []string{`{"do": "start", "recipe": "docs"}`, `{"do": "resume", "id": "one"}`, `{"do": "cancel", "id": "one"}`, `{"do": "fork", "id": "one", "at": "2"}`} {
 		ada.refused("DENIED", "run", args)
 	}

@@ -63,8 +63,20 @@ func serveWith(t *testing.T, cmd *exec.Cmd, home string) *served {
 	})
 	line := testkit.Must(bufio.NewReader(out).ReadString('\n'))(t)
 	go io.Copy(io.Discard, out)
+	return servedAt(t, line, home)
+}
+
+// servedAt returns what serves already, at an address that was printed.
+func servedAt(t *testing.T, printed, home string) *served {
+	t.Helper()
 	token := testkit.Must(os.ReadFile(filepath.Join(home, "token")))(t)
-	return &served{t, strings.TrimSpace(line), strings.TrimSpace(string(token))}
+	return &served{t, strings.Fields(printed)[0], strings.TrimSpace(string(token))}
+}
+
+// background starts a server that stays.
+func (w *world) background() *served {
+	w.t.Helper()
+	return servedAt(w.t, w.ramet("serve", "--background", "--addr", "127.0.0.1:0"), filepath.Join(w.home, "ramet"))
 }
 
 // ask does one request and reads its answer, which may be empty.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -52,23 +51,15 @@ func TestATerminalStopsStartingAKernelThatDies(t *testing.T) {
 	x.leave()
 }
 
-// Twenty commands at once start one kernel. It refuses to stop while an agent works, and leaves nothing when it ends.
-func TestOneKernelIsStarted(t *testing.T) {
+// A kernel that comes too late ends. The one that runs refuses to stop while an agent works, and leaves nothing when it ends.
+func TestAKernelLeavesNothing(t *testing.T) {
 	t.Parallel()
 	runtime := t.TempDir()
 	w := newWorld(t, "XDG_RUNTIME_DIR="+runtime)
 	if err := os.Chmod(runtime, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() { w.ramet("server", "start") })
-	}
-	all.Wait()
-	processes, err := exec.Command("pgrep", "-fc", "server run --home "+w.home).Output()
-	if err != nil || strings.TrimSpace(string(processes)) != "1" {
-		t.Errorf("%s kernels run: %v", processes, err)
-	}
+	w.ramet("server", "start")
 	late := w.start("server", "run")
 	late.Run() // its exit code tells its starter to connect to the other one
 	log, err := os.ReadFile(filepath.Join(w.home, "ramet", "server.log"))
@@ -79,9 +70,7 @@ func TestOneKernelIsStarted(t *testing.T) {
 	x.see("[0]")
 	x.say("run sleep 1000")
 	x.see("wants to run")
-	cmd := exec.Command(w.exe, "server", "stop")
-	cmd.Dir, cmd.Env = w.project, w.env
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]") || !strings.Contains(string(out), "--force") {
+	if out, err := w.start("server", "stop").CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]") || !strings.Contains(string(out), "--force") {
 		t.Errorf("it stopped under an agent: %s", out)
 	}
 	x.signal(syscall.SIGKILL)
@@ -105,37 +94,6 @@ func TestAnIdleKernelEnds(t *testing.T) {
 	if err != nil || !strings.Contains(string(log), "ends: nothing happened for 1s") {
 		t.Errorf("the log says %q, %v", log, err)
 	}
-}
-
-// A command of an agent reaches the user's socket neither as ramet nor by itself, even if nothing confines it.
-func TestAnAgentDoesNotReachTheKernel(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.ramet("server", "start")
-	socket := w.server().Socket
-	for _, command := range []string{w.exe + " server stop --force", "curl -sS --max-time 20 --unix-socket " + socket + " http://kernel/status"} {
-		out := w.ramet("exec", "--allow", "bash!("+command+")", "run "+command)
-		if strings.Contains(out, `"running":true`) {
-			t.Errorf("%s: %s", command, out)
-		}
-	}
-	if !w.server().Running {
-		t.Error("an agent stopped the kernel")
-	}
-}
-
-// Keys of a client's environment are used for its turns and are not in the environment of the kernel.
-func TestKeysComeFromTheClient(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, "OPENAI_API_KEY=sk-client-0123456789abcdef", "OPENAI_BASE_URL=http://127.0.0.1:9")
-	w.ramet("server", "start")
-	environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.server().PID), "environ"))
-	if err != nil || strings.Contains(string(environ), "sk-client") {
-		t.Errorf("the kernel has the key in its environment: %v", err)
-	}
-	x := w.open(90, 24)
-	x.see("[0]", "openai/")
-	x.leave()
 }
 
 // Files of a turn have the modes that the umask of its client says, whatever that of the kernel is.
@@ -225,9 +183,7 @@ func TestAFailedSyncClosesTheWorkspace(t *testing.T) {
 	unsynced := func() (written int) {
 		t.Helper()
 		for range 10 {
-			cmd := exec.Command(w.exe, "append", "0", "more")
-			cmd.Dir, cmd.Env = w.project, w.env
-			if out, err := cmd.CombinedOutput(); err != nil {
+			if out, err := w.start("append", "0", "more").CombinedOutput(); err != nil {
 				if !strings.Contains(string(out), "error[STORAGE_IO]") || !strings.Contains(string(out), "did not confirm a write") {
 					t.Errorf("%s", out)
 				}
@@ -291,9 +247,7 @@ func TestAKernelOfAnotherVersionIsRestartedOrLeft(t *testing.T) {
 	db := filepath.Join(w.home, "old.db")
 	w.write(db, string(old))
 	for _, args := range [][]string{{"exec", "--no-tools", "hello", "--db", db}, {"server", "start"}, {"web"}} {
-		cmd := exec.Command(w.exe, args...)
-		cmd.Dir, cmd.Env = w.project, w.env
-		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]: the background kernel is version 0.0.9") {
+		if out, err := w.start(args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]: the background kernel is version 0.0.9") {
 			t.Errorf("%q: %v %s", args, err, out)
 		}
 	}
@@ -394,30 +348,25 @@ func TestWhatKeepsTheKernel(t *testing.T) {
 }
 
 // A command line that a command of an agent gives is carried out by the kernel that works for the agent, with the rights of
-// the agent and the model of the client.
+// the agent and the model of the client. For the background kernel, see TestTheKernelKnowsWhoseCommandAsks.
 func TestACommandOfAnAgentRunsInItsKernel(t *testing.T) {
 	t.Parallel()
-	for _, background := range []bool{false, true} {
-		w := newWorld(t)
-		inner := w.exe + ` exec kid hello; ` + w.exe + ` fork --name own; ` + w.exe + ` kill bob; ` + w.exe + ` server stop --force`
-		command := fmt.Sprintf(`{"call": "bash", "args": {"command": %q, "outside": "it acts on agents"}}`, inner)
-		w.script(`{"when": "begin", "steps": [`+command+`]}`, `{"when": "hello", "steps": [{"text": "the kid is here"}]}`, `{"repeat": true, "steps": [{"text": "done"}]}`)
-		w.ramet("fork", "--name", "ada")
-		w.ramet("fork", "ada", "--name", "kid")
-		w.ramet("fork", "--name", "bob")
-		if background {
-			w.ramet("server", "start")
+	w := newWorld(t)
+	inner := w.exe + ` exec kid hello; ` + w.exe + ` fork --name own; ` + w.exe + ` kill bob; ` + w.exe + ` server stop --force`
+	command := fmt.Sprintf(`{"call": "bash", "args": {"command": %q, "outside": "it acts on agents"}}`, inner)
+	w.script(`{"when": "begin", "steps": [`+command+`]}`, `{"when": "hello", "steps": [{"text": "the kid is here"}]}`, `{"repeat": true, "steps": [{"text": "done"}]}`)
+	w.ramet("fork", "--name", "ada")
+	w.ramet("fork", "ada", "--name", "kid")
+	w.ramet("fork", "--name", "bob")
+	w.ramet("exec", "ada", "--allow", "bash!("+inner+")", "begin")
+	log := w.ramet("log", "ada", "--own", "--json")
+	for _, want := range []string{"the kid is here", "error[DENIED]: kill bob", "error[DENIED]: stop the background kernel"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no %q in\n%s", want, log)
 		}
-		w.ramet("exec", "ada", "--allow", "bash!("+inner+")", "begin")
-		log := w.ramet("log", "ada", "--own", "--json")
-		for _, want := range []string{"the kid is here", "error[DENIED]: kill bob", "error[DENIED]: stop the background kernel"} {
-			if !strings.Contains(log, want) {
-				t.Errorf("background kernel %t: no %q in\n%s", background, want, log)
-			}
-		}
-		if list := w.ramet("ps"); !strings.Contains(list, "own") || !strings.Contains(list, "bob") {
-			t.Errorf("background kernel %t:\n%s\n%s", background, list, log)
-		}
+	}
+	if list := w.ramet("ps"); !strings.Contains(list, "own") || !strings.Contains(list, "bob") {
+		t.Errorf("%s\n%s", list, log)
 	}
 }
 
@@ -443,6 +392,8 @@ func TestTheKernelKnowsWhoseCommandAsks(t *testing.T) {
 		{w.exe + " log ada -n 1", "assistant", "assistant"},
 		{ask("$socket", "/command"), deniedFrame, deniedFrame},
 		{ask("$socket", "/states"), "", "DENIED"},
+		{"curl -sS --max-time 20 --unix-socket $socket http://kernel/status", "CONFLICT", "CONFLICT"},
+		{w.exe + " server stop --force", denied, denied},
 		{"ls " + filepath.Join(w.home, "ramet", "kernels"), "", "No such file"},
 	}
 	var script strings.Builder

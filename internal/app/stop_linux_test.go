@@ -128,9 +128,7 @@ func (c *cell) play() {
 // background starts a server that stays.
 func (c *cell) background() {
 	w := c.there
-	base := strings.TrimSpace(w.ramet("serve", "--background", "--addr", "127.0.0.1:0"))
-	token := testkit.Must(os.ReadFile(filepath.Join(w.home, "ramet", "token")))(c.t)
-	c.server = &served{c.t, strings.Fields(base)[0], strings.TrimSpace(string(token))}
+	c.server = w.background()
 	pid := w.server().PID
 	c.t.Cleanup(func() {
 		syscall.Kill(pid, syscall.SIGINT)

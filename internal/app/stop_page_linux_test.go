@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,6 +30,9 @@ func browser(t *testing.T) (node, chromium string) {
 	return testkit.FindNode(t), testkit.Need(t, "chromium")
 }
 
+// linkIn returns the link in what a command printed.
+func linkIn(printed string) string { return regexp.MustCompile(`http\S+`).FindString(printed) }
+
 // page opens the page of the server at ada.
 func (c *cell) page() *page {
 	c.t.Helper()
@@ -41,13 +45,7 @@ func openPage(t *testing.T, script string, ramet func(...string) string, agent s
 	node, chromium := browser(t)
 	var found struct{ UUID string }
 	testkit.OK(t, json.Unmarshal([]byte(ramet("show", agent, "--json")), &found))
-	link := ""
-	for _, word := range strings.Fields(ramet("web")) {
-		if strings.HasPrefix(word, "http") {
-			link = word
-		}
-	}
-	cmd := exec.Command(node, script, chromium, link, found.UUID)
+	cmd := exec.Command(node, script, chromium, linkIn(ramet("web")), found.UUID)
 	cmd.Dir = webSources
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -95,13 +93,7 @@ func TestAProgramOnThePage(t *testing.T) {
 	var kid struct{ UUID string }
 	testkit.OK(t, json.Unmarshal([]byte(s.must(t, "show", "kid", "--json")), &kid))
 	s.serve(t)
-	link := ""
-	for _, word := range strings.Fields(s.must(t, "web")) {
-		if strings.HasPrefix(word, "http") {
-			link = word
-		}
-	}
-	walk := exec.CommandContext(t.Context(), node, "test/program.mjs", chromium, link, kid.UUID)
+	walk := exec.CommandContext(t.Context(), node, "test/program.mjs", chromium, linkIn(s.must(t, "web")), kid.UUID)
 	walk.Dir = webSources
 	if shots := os.Getenv("RAMET_WEB_SHOTS"); shots != "" {
 		walk.Args = append(walk.Args, shots)

@@ -2,8 +2,6 @@ package app_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,22 +16,6 @@ func (h *host) through() *pgtest.Proxy {
 	p := pgtest.Through(h.t, h.db)
 	h.team, copied.db = &copied, p.URL
 	return p
-}
-
-// hurries returns a function that says whether the processes of a host wait for a database server only for a moment. It is
-// for when the server has become silent: one that is slow must not be taken for that.
-func (h *host) hurries() (set func(bool)) {
-	h.t.Helper()
-	path := filepath.Join(h.t.TempDir(), "hurry")
-	h.env = append(h.env, "RAMET_TEST_HURRY="+path)
-	return func(on bool) {
-		h.t.Helper()
-		if !on {
-			os.Remove(path)
-		} else if err := os.WriteFile(path, nil, 0o600); err != nil {
-			h.t.Error(err)
-		}
-	}
 }
 
 // away lets the server be away until a client has asked for it in vain.
@@ -74,62 +56,6 @@ func TestATurnOutlivesItsConnections(t *testing.T) {
 			t.Errorf("turn %d:\n%s", i, record)
 		}
 	}
-}
-
-// The server says how its store does, answers in time while it is silent, and records what
-// agents did meanwhile when it is back.
-func TestAServerOutlivesItsStore(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	h := m.host("a")
-	h.ramet(0, "fork", "--name", "ada")
-	direct := *h
-	hurry := h.hurries()
-	network := h.through()
-	cmd := exec.Command(h.exe, "--db", h.db, "serve", "--addr", "127.0.0.1:0")
-	cmd.Dir, cmd.Env = h.dir, append([]string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH"), "RAMET_TEST_SCRIPTS=1"}, h.env...)
-	s := serveWith(t, cmd, filepath.Join(h.home, "data"))
-	health := func() string {
-		var said struct{ Status string }
-		s.ask("GET", "/health", "", &said)
-		return said.Status
-	}
-	if got := health(); got != "ok" {
-		t.Errorf("it is %s", got)
-	}
-	network.Down(true)
-	eventually(t, "it is degraded", func() bool { return health() == "degraded" })
-	direct.ramet(0, "exec", "ada", "while you are away", "--model", m.script(`{"steps": [{"text": "I work"}]}`))
-	network.Down(false)
-	eventually(t, "it is well again", func() bool { return health() == "ok" })
-	eventually(t, "the turn is recorded", func() bool {
-		var page telemetryPage
-		s.ask("GET", "/api/v1/runs", "", &page)
-		for _, one := range page.Runs {
-			if one.JobType == "llm_call" {
-				return true
-			}
-		}
-		return false
-	})
-	said := direct.begin("doctor")
-	<-said.over
-	if !strings.Contains(said.stdout.String(), "telemetry ") {
-		t.Errorf("doctor does not tell what telemetry takes:\n%s", said.stdout.String())
-	}
-	network.Stall(true)
-	hurry(true)
-	var answer struct {
-		Error struct{ Code string }
-		Code  string
-	}
-	if status := s.ask("GET", "/api/v1/agents", "", &answer); status != 503 {
-		t.Errorf("%d %+v", status, answer)
-	}
-	eventually(t, "it is unreachable", func() bool { return health() == "unreachable" })
-	network.Stall(false)
-	hurry(false)
-	eventually(t, "it is well again", func() bool { return health() == "ok" })
 }
 
 // twelve has items of a model's agents, each of which waits at the gate.

@@ -438,19 +438,9 @@ func albumPage(w *world) {
 	path := filepath.Join(albumFolder, "page.png")
 	if *update {
 		node, chromium := browser(w.t)
-		server := w.start("serve", "--addr", "127.0.0.1:0")
-		testkit.OK(w.t, server.Start())
-		defer server.Wait()
-		defer server.Process.Signal(os.Interrupt)
-		link := ""
-		eventually(w.t, "the server answers", func() bool {
-			cmd := w.start("web")
-			out, err := cmd.Output()
-			link = strings.TrimSpace(string(out))
-			return err == nil
-		})
+		w.serve()
 		to := testkit.Must(filepath.Abs(path))(w.t)
-		cmd := exec.CommandContext(w.t.Context(), node, "test/picture.mjs", chromium, link, to)
+		cmd := exec.CommandContext(w.t.Context(), node, "test/picture.mjs", chromium, linkIn(w.ramet("web")), to)
 		cmd.Dir = webSources
 		if out, err := cmd.CombinedOutput(); err != nil {
 			w.t.Fatalf("%v\n%s", err, out)

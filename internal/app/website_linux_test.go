@@ -113,42 +113,11 @@ func TestOneAddressForAllProjects(t *testing.T) {
 	}
 }
 
-// A question that a terminal asked is answered over HTTP; for the other way round, see TestOneKernelManyClients.
-func TestAQuestionIsAnsweredOnThePage(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	x := w.open(90, 24)
-	x.see("[0]")
-	base, _ := w.link()
-	token := testkit.Must(os.ReadFile(filepath.Join(w.home, "ramet", "token")))(t)
-	site := &served{t, base, strings.TrimSpace(string(token))}
-	question := func() string {
-		var list struct{ Asks []struct{ ID string } }
-		site.ask("GET", "/api/v1/permissions", "", &list)
-		if len(list.Asks) == 0 {
-			return ""
-		}
-		return list.Asks[0].ID
-	}
-	x.say("run echo one > made.txt")
-	x.see("wants to run")
-	eventually(t, "the page has the question", func() bool { return question() != "" })
-	var none json.RawMessage
-	if code := site.ask("POST", "/api/v1/permissions/"+question(), `{"answer":"once"}`, &none); code != http.StatusNoContent {
-		t.Fatalf("%d %s", code, none)
-	}
-	x.see("● bash", " idle ")
-	if text, err := os.ReadFile(filepath.Join(w.project, "made.txt")); string(text) != "one\n" {
-		t.Errorf("%q %v", text, err)
-	}
-	x.leave()
-}
-
 // What serves in the background stays until it is stopped.
 func TestServeInTheBackground(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "RAMET_SERVER_IDLE=1s")
-	base := strings.Fields(w.ramet("serve", "--background", "--addr", "127.0.0.1:0"))[0]
+	base := w.background().base
 	now := w.server()
 	if len(now.Workspaces) != 1 || now.Workspaces[0].Keeps() != "the page is served" || !strings.HasPrefix(base, now.URL) {
 		t.Errorf("%+v", now)
