@@ -38,7 +38,7 @@ export function lateTests({ plan, open, hand, id }) {
     await page.locator(".ask", { hasText: "make late" }).waitFor();
     await heard("behind the answers");
     assert.equal(await page.locator(".ask").count(), 1, "the question stays");
-    await page.context().close();
+    await page.leave();
   };
 
   all["what is said before the first page and the stream are here"] = async () => {
@@ -57,7 +57,7 @@ export function lateTests({ plan, open, hand, id }) {
     await page.locator(".link.live").waitFor();
     first.letGo();
     await page.locator(".entry.assistant", { hasText: "in between" }).waitFor();
-    await page.context().close();
+    await page.leave();
   };
 
   all["where one goes while the end is read"] = async () => {
@@ -74,7 +74,7 @@ export function lateTests({ plan, open, hand, id }) {
     await on.post("entry", { agent: id(5), text: "behind the beginning" });
     await page.locator(".talktools .unread", { hasText: "1" }).waitFor();
     assert.equal(await page.getByText("line 0", { exact: true }).count(), 1, "the beginning stays");
-    await page.context().close();
+    await page.leave();
   };
 
   all["what is said while the end is read"] = async () => {
@@ -89,7 +89,7 @@ export function lateTests({ plan, open, hand, id }) {
     await page.locator(".talktools .unread", { hasText: "1" }).waitFor();
     gate.letGo();
     await page.getByText("said while the end is read").waitFor();
-    await page.context().close();
+    await page.leave();
   };
 
   all["what is typed and chosen while a prompt is sent"] = async () => {
@@ -111,7 +111,7 @@ export function lateTests({ plan, open, hand, id }) {
     await page.waitForFunction(() => document.querySelector("#composer").value === "");
     const went = (await on.seen()).filter((s) => s.startsWith("prompt model=")).slice(-2);
     assert.deepEqual(went, ["prompt model=driver/claude/large", "prompt model=driver/claude/fast"], "each goes with what was chosen for it");
-    await page.context().close();
+    await page.leave();
   };
   return all;
 }

@@ -32,7 +32,7 @@ export function listTests({ plan, open, launch }) {
       }, [row, place]);
       assert.deepEqual(wrong, [], address);
     }
-    await page.context().close();
+    await page.leave();
   };
   return all;
 }

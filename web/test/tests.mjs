@@ -59,7 +59,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
         await accessible(page, `${name} ${size} ${scheme}`, colours);
         await page.screenshot({ path: `${plan.shots}/${name}-${size}-${scheme}.png` });
       }
-      await page.context().close();
+      await page.leave();
     };
   }
 
@@ -70,7 +70,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
       await page.locator(".empty").first().waitFor();
       await accessible(page, "empty " + view);
     }
-    await page.context().close();
+    await page.leave();
     const out = await open(plan.closed, { name: "signed out" });
     await out.getByText("ramet web").waitFor();
     await accessible(out, "signed out");
@@ -83,7 +83,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await out.reload();
     await out.getByText("ramet web").waitFor();
     await out.screenshot({ path: plan.shots + "/signed-out.png" });
-    await out.context().close();
+    await out.leave();
   };
 
   all["keyboard only"] = async () => {
@@ -143,7 +143,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await key("Enter");
     await page.locator(".found a", { hasText: "parser" }).first().waitFor();
     await page.locator(".found a", { hasText: "message" }).first().waitFor();
-    await page.context().close();
+    await page.leave();
   };
 
   all["live, cut and live again"] = async () => {
@@ -179,7 +179,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
       return (await on.seen()).some((s) => s.startsWith("agents of=") && s.includes(id(5)));
     });
     await sound(page, "stream");
-    await page.context().close();
+    await page.leave();
   };
 
   all["the files of a turn"] = async () => {
@@ -195,7 +195,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await sound(page, "files");
     await accessible(page, "files");
     await page.screenshot({ path: plan.shots + "/files.png" });
-    await page.context().close();
+    await page.leave();
   };
 
   all["what acts"] = async () => {
@@ -214,7 +214,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.getByRole("button", { name: "Accept exactly this" }).click();
     await page.locator(".acts").waitFor({ state: "detached" });
     assert.ok((await on.seen()).includes("accept d1"));
-    await page.context().close();
+    await page.leave();
   };
 
   all["the list of all agents"] = async () => {
@@ -241,7 +241,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.goto(base + "/#/agents/" + id(0) + "?tab=files");
     await page.locator(".change", { hasText: "main.go" }).waitFor();
     await on.post("state", { agent: id(9), word: "idle" });
-    await page.context().close();
+    await page.leave();
   };
 
   all["the lineage as a graph"] = async () => {
@@ -286,7 +286,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     await page.locator("h1", { hasText: "root" }).waitFor();
-    await page.context().close();
+    await page.leave();
   };
 
   all["fork, ask, kill"] = async () => {
@@ -363,7 +363,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.locator(".titled .badge", { hasText: "killed" }).waitFor();
     assert.equal((await on.seen()).filter((s) => s.startsWith("kill")).length, 2);
     assert.ok(await kill.isDisabled());
-    await page.context().close();
+    await page.leave();
   };
 
   all["a tool that runs, and a stop"] = async () => {
@@ -412,7 +412,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.locator(".call summary").first().click();
     await page.locator(".call .lines tr.added .hljs-keyword", { hasText: "var" }).waitFor();
     await accessible(page, "tool");
-    await page.context().close();
+    await page.leave();
   };
 
   all["a program that drives an agent"] = async () => {
@@ -451,11 +451,11 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.locator(".thinking summary").waitFor();
     await page.locator("img.picture").waitFor();
     await sound(page, "program");
-    await page.context().close();
+    await page.leave();
   };
 
   all["markdown"] = async () => {
-    const page = await open(base + "/#/agents/" + id(8), { name: "markdown", permissions: ["clipboard-read", "clipboard-write"] });
+    const page = await open(base + "/#/agents/" + id(8), { name: "markdown" });
     await page.locator(".empty").waitFor();
     await on.post("entry", { agent: id(8), text: "1. one\n2. two\n3. three\n\n- bullet\n- other\n\n- [ ] open\n- [x] done\n\n| a | b | c |\n|:--|:-:|--:|\n| 1 | 2 | 3 |\n\n```go\nfunc main() {}\n```\n" });
     const said = page.locator(".entry.assistant .md");
@@ -479,7 +479,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     }
     await sound(page, "markdown");
     await accessible(page, "markdown");
-    await page.context().close();
+    await page.leave();
   };
 
   all["runs"] = async () => {
@@ -511,7 +511,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     assert.ok((await on.seen()).includes('fork started-1 {"at":"1"}'));
     await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
     await on.post("standing", { run: "docs-2026", status: "" });
-    await page.context().close();
+    await page.leave();
   };
 
   all["long conversations and large parts"] = async () => {
@@ -579,7 +579,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.locator(".found a", { hasText: "message" }).first().click();
     await page.locator(".aimed", { hasText: "line 201" }).waitFor();
     await sound(page, "long");
-    await page.context().close();
+    await page.leave();
   };
 
   all["colours are chosen and kept"] = async () => {
@@ -592,7 +592,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.reload();
     await page.locator("button.theme").waitFor();
     assert.equal(await ground(), dark);
-    await page.context().close();
+    await page.leave();
   };
 
   all["ten thousand"] = async () => {
@@ -629,7 +629,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
       assert.ok(t.rows < 120, `${t.rows} rows are elements`);
       await page.screenshot({ path: `${plan.shots}/big-${what.replace(" ", "-")}.png` });
     }
-    await page.context().close();
+    await page.leave();
   };
   Object.assign(all, listTests({ plan, open, launch }), lateTests({ plan, open, hand, id }), wordTests({ plan, open, hand, id, launch }));
   return { looking, doing: all };

@@ -11,38 +11,36 @@ if (plan.shots) mkdirSync(plan.shots, { recursive: true });
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"];
 
-const browser = await chromium.launch({ executablePath: plan.chromium, headless: true, args: flags });
 const faults = [];
+const wanted = (name) => new RegExp(plan.only ?? "").test(name);
 const began = performance.now();
+const starting = chromium.launch({ executablePath: plan.chromium, headless: true, args: flags });
+if (wanted("readers")) await test("readers of foreign text", () => parsers(process.cwd()));
+const browser = await starting;
 
-// open returns a page in a profile without data, and watches it: it may send no request to another host, open no
-// dialog and write no error to the console. A new context costs a second and a half of the processor: a page that a
-// test has closed is emptied and used again, unless it was opened with options of its own.
-let idle = null;
-async function open(url, { name = url, viewport = { width: 1024, height: 768 }, ...own } = {}) {
-  const again = Object.keys(own).length === 0;
-  const page = (again && takeIdle()) || (await watched({ viewport, reducedMotion: "reduce", ...own }, again));
+// open returns a page without data and watches it: it may send no request to another host, open no dialog and write no
+// error to the console. A new context costs a second and a half of the processor, each navigation that changes the context
+// or the host a new process: all pages are of one context, each in a window of its own, for what is hidden is not drawn. One
+// that a test has left is emptied where it is and used again, with the size and the colours of the next.
+const context = await browser.newContext({ reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"] });
+const windows = await browser.newBrowserCDPSession();
+const [browserContextId] = (await windows.send("Target.getBrowserContexts")).browserContextIds;
+const idle = [];
+let made = Promise.resolve();
+async function open(url, { name = url, viewport = { width: 1024, height: 768 }, colorScheme = "light" } = {}) {
+  const page = idle.pop() ?? (await (made = made.then(watched)));
   Object.assign(page.watch, { name, origin: new URL(url).origin, over: false });
-  if (page.watch.used) {
-    await page.setViewportSize(viewport);
-    await page.context().clearCookies();
-    await page.goto(page.watch.origin + "/robots.txt"); // of the same origin, and without code
-    await page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
-  }
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme });
   await page.goto(url);
   return page;
 }
 
-function takeIdle() {
-  const page = idle;
-  idle = null;
-  return page;
-}
-
-// watched makes a page that reports faults under the name of the test that uses it.
-async function watched(options, again) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage(), watch = (page.watch = {}), close = context.close.bind(context);
+// watched makes a page that reports faults under the name of the test that uses it, until the test leaves it.
+async function watched() {
+  const coming = context.waitForEvent("page");
+  await windows.send("Target.createTarget", { url: "about:blank", browserContextId, newWindow: true });
+  const page = await coming, watch = (page.watch = {});
   page.setDefaultTimeout(60_000); // reached only when something is wrong
   if (!plan.shots) page.screenshot = async () => {};
   const fault = (text) => { if (!watch.over) faults.push(`${watch.name}: ${text}`); };
@@ -51,12 +49,12 @@ async function watched(options, again) {
   page.on("console", (m) => { if (m.type() === "error" && !/Failed to load resource/.test(m.text())) fault("console: " + m.text()); });
   page.on("request", (r) => { if (!r.url().startsWith(watch.origin) && !r.url().startsWith("data:")) fault("asks " + r.url()); });
   page.on("popup", () => fault("a window opened"));
-  if (again) context.close = async () => {
-    Object.assign(watch, { over: true, used: true });
+  page.leave = async () => {
+    watch.over = true;
     await page.unrouteAll({ behavior: "ignoreErrors" });
-    await page.goto("about:blank");
-    if (idle) await close();
-    else idle = page;
+    await page.goto(watch.origin + "/robots.txt"); // of the same origin, and without code
+    await page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+    idle.push(page);
   };
   return page;
 }
@@ -135,8 +133,6 @@ const hand = (base) => ({
 
 // Tests run in three lanes. Those that change what a server holds run one after the other on a server of their lane;
 // those that only look have a lane of their own.
-const wanted = (name) => new RegExp(plan.only ?? "").test(name);
-if (wanted("readers")) await test("readers of foreign text", () => parsers(process.cwd()));
 const lanes = plan.ordinary.map((ordinary, i) => {
   const { looking, doing } = Tests({ plan: { ...plan, ordinary }, open, sound, boxes, texts, accessible, hand, faults });
   return Object.entries(i === 0 ? looking : doing).filter(([name], n) => wanted(name) && (i === 0 || n % 2 === i % 2));

@@ -46,7 +46,7 @@ export function wordTests({ plan, open, hand, id, launch }) {
     const struck = (name) => page.locator(".who", { hasText: name }).first().locator("bdi").evaluate((e) => getComputedStyle(e).textDecorationLine);
     assert.equal(await struck("finished"), "none");
     assert.equal(await struck(one.name), "line-through");
-    await page.context().close();
+    await page.leave();
   };
 
   all["the seal of a run"] = async () => {
@@ -58,7 +58,7 @@ export function wordTests({ plan, open, hand, id, launch }) {
     await seal.locator(".badge.bad", { hasText: "chain broken" }).waitFor();
     assert.match(await seal.textContent(), /line 5: the hash is not that of the event/);
     assert.equal(await page.locator(".erow .mark.bad").count(), 1, "the page has found it too");
-    await page.context().close();
+    await page.leave();
   };
 
   all["the rows of a timeline are words"] = async () => {
@@ -67,7 +67,7 @@ export function wordTests({ plan, open, hand, id, launch }) {
     const rows = await page.locator(".frow:not(.head) .label").allTextContents(), said = rows.slice(1); // the first is the run
     assert.ok(said.length > 20 && said.includes("created") && said.includes("drafter: section 1 1") && said.includes("gate section 1 4") && said.includes("offline/demo"), said.join(" | "));
     for (const row of said) assert.doesNotMatch(row, /[A-Z]{2}|-a\d|_|docs-2026/, row);
-    await page.context().close();
+    await page.leave();
   };
 
   all["who refused a call is found"] = async () => {
@@ -83,7 +83,7 @@ export function wordTests({ plan, open, hand, id, launch }) {
     await call.locator("summary").click(); // and can be shut
     await page.evaluate(() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))); // it was drawn
     assert.equal(await call.evaluate((e) => e.open), false);
-    await page.context().close();
+    await page.leave();
   };
 
   all["the list says what the header says"] = async () => {
@@ -111,7 +111,7 @@ export function wordTests({ plan, open, hand, id, launch }) {
     held[1]();
     await on.post("state", { agent: id(9), word: "idle" });
     await page.unrouteAll({ behavior: "ignoreErrors" });
-    await page.context().close();
+    await page.leave();
   };
   return all;
 }
