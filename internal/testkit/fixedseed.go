@@ -1,3 +1,5 @@
+//go:build !rametprobe
+
 package testkit
 
 import (
