@@ -77,7 +77,7 @@ func TestAnEditorsAgentContinuesWithoutIt(t *testing.T) {
 	e.Choose = once
 	go e.Prompt(e.Ctx, facetest.Ask(one, "sleep"))
 	works := func() bool { return strings.Contains(s.must(t, "ps"), "runs bash") }
-	eventually(t, "the command runs", works)
+	testkit.WaitUntil(t, "the command runs", works)
 	e.In.Close()
 	<-e.over
 	if code := e.cmd.ProcessState.ExitCode(); code != 0 {

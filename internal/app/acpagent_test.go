@@ -237,10 +237,6 @@ func (a *acpProgram) do(m acpMessage) {
 			usage = map[string]any{"inputTokens": a.told.in, "outputTokens": a.told.out, "totalTokens": a.told.in + a.told.out}
 		}
 		reply(map[string]any{"stopReason": stop, "usage": usage})
-		if strings.Contains(text, "late") {
-			a.say("agent_message_chunk", "too late")
-			a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": "late", "title": "too late", "kind": "execute", "status": "completed"})
-		}
 	default:
 		refuse(-32601, "method not found")
 	}
@@ -400,15 +396,6 @@ func (a *acpProgram) turn(text string) (stop string) {
 			os.Exit(3)
 			return "", false
 		})
-	case "garbage":
-		a.print("this is not a message")
-		a.print(`{"jsonrpc":"2.0","id":77777,"result":{}}`)
-		a.print(`{"jsonrpc":"2.0","method":"session/update","params":7}`)
-		a.print(`[1,2,3]`)
-		a.update(map[string]any{"sessionUpdate": "dance", "content": map[string]any{"type": "text", "text": "unheard of"}})
-		a.ask("fs/read_text_file", map[string]any{"sessionId": a.session, "path": "/etc/passwd"})
-		a.send(map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{"sessionId": "another", "update": map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": "not mine"}}}})
-		a.say("agent_message_chunk", "after garbage")
 	case "flood":
 		for range 20000 {
 			a.say("agent_message_chunk", "x")
@@ -420,8 +407,6 @@ func (a *acpProgram) turn(text string) (stop string) {
 		a.say("agent_message_chunk", strings.Repeat("y", 16<<20))
 		a.print(`{"jsonrpc":"2.0","method":"x","params":"` + strings.Repeat("z", 25<<20) + `"}`)
 		a.say("agent_message_chunk", "end")
-	case "refuse":
-		return "refusal"
 	case "ask", "lie": // its model, so often; and reports what that counted, or anything
 		number, big, _ := strings.Cut(rest, " ")
 		n, _ := strconv.Atoi(number)

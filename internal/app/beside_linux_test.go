@@ -229,7 +229,7 @@ func leftAlive(t *testing.T, b *beside) string {
 	if err := c.Start(); err != nil {
 		return "–"
 	}
-	for end := time.Now().Add(90 * time.Second); len(commandLines("sleep\x00"+long)) == 0; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(90 * time.Second); len(tools("sleep\x00"+long)) == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 			c.Wait()

@@ -58,7 +58,12 @@ func (c *clients) agree(word string, screens ...*terminal) {
 	}
 	type row struct{ State struct{ Word string } }
 	var last []string
-	if !comes(func() bool {
+	defer func() {
+		if c.t.Failed() {
+			c.t.Logf("page, command line and MCP client say %q", last)
+		}
+	}()
+	testkit.WaitUntil(c.t, "page, command line and MCP client say "+word, func() bool {
 		var page, line row
 		var tool struct{ Agents []row }
 		c.page.ask("GET", "/api/v1/agents/0", "", &page)
@@ -69,9 +74,7 @@ func (c *clients) agree(word string, screens ...*terminal) {
 		}
 		last = []string{page.State.Word, line.State.Word, tool.Agents[0].State.Word}
 		return strings.Join(last, " ") == strings.Join([]string{word, word, word}, " ")
-	}) {
-		c.t.Fatalf("page, command line and MCP client say %q, not %s", last, word)
-	}
+	})
 }
 
 // The story of one kernel: two terminals, the page, exec, an editor and an MCP client work on one agent at the same time.
@@ -169,7 +172,7 @@ func TestOneKernelManyClients(t *testing.T) {
 	z.see("an unfinished thought")
 	c.connect(zero.UUID)
 	c.agree("interrupted", z)
-	go openNext() // it waits until the model reads
+	openNext()
 	w.ramet("exec", "--continue", "0")
 	z.see(", and ends", " idle ")
 
@@ -203,7 +206,7 @@ func TestOneKernelManyClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.ramet("server", "stop", "--force")
-	eventually(t, "no process is left", func() bool { return len(w.processes()) == 0 })
+	testkit.WaitUntil(t, "no process is left", func() bool { return len(w.processes()) == 0 })
 	log := w.ramet("log", "0")
 	for _, want := range []string{", and its end", "exec is answered", "the editor is answered", "the client is answered", ", and ends", "it is made"} {
 		if strings.Count(log, want) != 1 {
@@ -237,12 +240,6 @@ func (w *world) processes() (out []string) {
 // newGate makes a pipe for which scripts wait until open is called.
 func newGate(t *testing.T, w *world, name string) (path string, open func()) {
 	path = filepath.Join(w.home, name)
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path, func() {
-		if err := os.WriteFile(path, []byte("x"), 0); err != nil {
-			t.Error(err)
-		}
-	}
+	f := pipe(t, path)
+	return path, func() { testkit.Must(f.WriteString("x"))(t) }
 }

@@ -15,8 +15,7 @@ import (
 func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	gate := filepath.Join(w.home, "gate")
-	testkit.OK(t, syscall.Mkfifo(gate, 0o600))
+	gate, _ := newGate(t, w, "gate")
 	long := `{"when": "think", "steps": [{"text": "a long thought begins"}, {"wait": "` + gate + `"}, {"text": ", and its end"}]}`
 	w.script(long, long,
 		`{"when": "make it", "steps": [{"call": "bash", "args": {"command": "echo one > made.txt"}}]}`,
@@ -61,17 +60,17 @@ func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 	x.see("a long thought")
 	testkit.OK(t, lost.Process.Kill())
 	lost.Wait() // it was killed
-	eventually(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
+	testkit.WaitUntil(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
 	w.ramet("interrupt", "0")
 	x.see(" interrupted ")
 	stopped := w.start("exec", "think")
 	testkit.OK(t, stopped.Start())
-	eventually(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
+	testkit.WaitUntil(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
 	testkit.OK(t, stopped.Process.Signal(syscall.SIGINT))
 	if stopped.Wait(); stopped.ProcessState.ExitCode() != 130 {
 		t.Errorf("exit code %d after Ctrl-C", stopped.ProcessState.ExitCode())
 	}
-	eventually(t, "nothing works", func() bool { return w.server().Workspaces[0].Working == 0 })
+	testkit.WaitUntil(t, "nothing works", func() bool { return w.server().Workspaces[0].Working == 0 })
 	x.leave()
 	w.ramet("verify")
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // driven is a stage whose agents the program of these tests drives.
@@ -37,7 +39,7 @@ ACPAGENT_STATE = "`+state+`"
 func (r *running) hangs(t *testing.T, marker string) {
 	t.Helper()
 	r.need(t, "it hangs", func(l seen) bool { return l.Type == "call_started" })
-	eventually(t, "its command runs", func() bool {
+	testkit.WaitUntil(t, "its command runs", func() bool {
 		_, err := os.Stat(marker)
 		return err == nil
 	})
@@ -55,7 +57,7 @@ func TestNothingOfADriverSurvives(t *testing.T) {
 			marker := filepath.Join(s.dir, "hangs")
 			r := s.exec(t, "kid", "hang touch "+marker+"; "+strings.ReplaceAll(stubborn, `\"`, `"`)+forever)
 			r.hangs(t, marker)
-			eventually(t, "four processes run", func() bool { return len(s.survivors()) >= 4 }) // the command continues after its mark
+			testkit.WaitUntil(t, "four processes run", func() bool { return len(s.survivors()) >= 4 }) // the command continues after its mark
 			switch how {
 			case "stop":
 				r.cmd.Process.Signal(syscall.SIGINT)

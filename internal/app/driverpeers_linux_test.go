@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,21 +81,13 @@ func (p foreignProgram) asks(command string) string {
 	return p.run(command)
 }
 
-// peer is a program from npm, with the Node that it wants: where both lie. `make peers` asks for it; where it cannot be had, that is said and no more.
+// peer is a program from npm, with the Node that it wants: where both lie.
 func peer(t *testing.T, p foreignProgram) (path string) {
 	t.Helper()
-	dir := filepath.Join(os.Getenv("RAMET_TEST_PEERS"), "drivers")
-	path = filepath.Join(dir, "node_modules", "node", "bin") + ":" + filepath.Join(dir, "node_modules", ".bin")
+	node, modules := nodePeers(t, "drivers", p.pack+"@latest")
+	path = filepath.Dir(node) + ":" + filepath.Join(modules, ".bin")
 	if p.holds != "" {
-		path += ":" + filepath.Join(dir, "node_modules", p.holds)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", p.bin)); err == nil {
-		return path
-	}
-	testkit.OK(t, os.MkdirAll(dir, 0o755))
-	install := exec.CommandContext(t.Context(), "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, "node@22", p.pack)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Skipf("npm does not give it: %v\n%s", err, out)
+		path += ":" + filepath.Join(modules, p.holds)
 	}
 	return path
 }
@@ -171,7 +162,7 @@ func peersTree(t *testing.T) {
 	}
 	long := fmt.Sprintf("8%d7", os.Getpid()) // seconds; nobody else's
 	r := s.exec(t, "top", fmt.Sprintf(`call mcp__ramet__prompt {"agent":"below","text":"call exec_command {\"cmd\":\"touch below; sleep %s\",\"yield_time_ms\":30000}"}`, long))
-	eventually(t, "Codex's command runs", func() bool { return len(commandLines("sleep\x00"+long)) > 0 })
+	testkit.WaitUntil(t, "Codex's command runs", func() bool { return len(tools("sleep\x00"+long)) > 0 })
 	if _, err := os.Stat(filepath.Join(s.dir, "below")); err == nil {
 		t.Error("Codex's own sandbox let it write")
 	}
@@ -186,21 +177,10 @@ func peersTree(t *testing.T) {
 	if err := s.quiet(patience); err != nil {
 		t.Error(err)
 	}
-	if left := commandLines(long); len(left) > 0 {
+	if left := tools(long); len(left) > 0 {
 		t.Errorf("these run: %v", left)
 	}
 	s.must(t, "verify")
-}
-
-// commandLines are the processes whose command line holds a text.
-func commandLines(text string) (out []string) {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range lines {
-		if line, _ := os.ReadFile(path); strings.Contains(string(line), text) {
-			out = append(out, path)
-		}
-	}
-	return out
 }
 
 // hostileClone are the files of a clone that make each program execute something; MARK is a folder.

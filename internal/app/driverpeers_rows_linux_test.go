@@ -224,11 +224,11 @@ func (d *drive) sleeps(t *testing.T, name string) (*running, string) {
 	d.must(t, "fork", "--name", name, "--driver", d.name)
 	long := fmt.Sprintf("8%d%d", os.Getpid(), stages.Add(1))
 	r := d.exec(t, name, "--allow", d.rule(""), d.run("true; sleep "+long))
-	eventually(t, "its command runs", func() bool {
+	testkit.WaitUntil(t, "its command runs", func() bool {
 		if r.cmd.ProcessState != nil {
 			t.Fatalf("it ended before:%s\n%s", r.told(), &r.stderr)
 		}
-		return len(commandLines("sleep\x00"+long)) > 0
+		return len(tools("sleep\x00"+long)) > 0
 	})
 	r.need(t, "the call stands in the history", func(l seen) bool { return l.Type == "call_started" }) // Codex tells of it after it began
 	return r, long
@@ -241,7 +241,7 @@ func (d *drive) gone(t *testing.T, long string, since time.Time) string {
 		t.Error(err)
 	}
 	took := time.Since(since)
-	if left := commandLines(long); len(left) > 0 {
+	if left := tools(long); len(left) > 0 {
 		t.Errorf("these run: %v", left)
 	}
 	return fmt.Sprintf("yes, after %.1f s", took.Seconds())
@@ -276,7 +276,7 @@ func isOrphaned(t *testing.T, d *drive) string {
 			t.Errorf("%q stands %d times in the history, not %d:\n%s", what, got, want, log)
 		}
 	}
-	if left := commandLines("sleep\x00" + long); len(left) > 0 {
+	if left := tools("sleep\x00" + long); len(left) > 0 {
 		t.Error("it was repeated")
 	}
 	if strings.Contains(log, `"rendered":true`) {

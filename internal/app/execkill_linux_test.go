@@ -137,14 +137,10 @@ func (r *running) stop(t *testing.T) {
 func stopped(t *testing.T, pid int) {
 	t.Helper()
 	stat := fmt.Sprintf("/proc/%d/stat", pid)
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if text, _ := os.ReadFile(stat); strings.Contains(string(text), ") T ") {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("it does not stop")
-		}
-	}
+	testkit.WaitUntil(t, "it stops", func() bool {
+		text, _ := os.ReadFile(stat)
+		return strings.Contains(string(text), ") T ")
+	})
 }
 
 // When we say killed, nothing runs; where that cannot be said, we do not say it.

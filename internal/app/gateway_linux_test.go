@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -38,8 +37,7 @@ func newCounting(t *testing.T) *counting {
 		v.tokens += vendorReads + vendorWrites
 		v.logins[r.Header.Get("X-Api-Key")]++
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":%d,\"output_tokens\":1}}}\n\n"+
-			"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":%d}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", vendorReads, vendorWrites)
+		writeAnthropic(w, &reply{in: vendorReads, out: vendorWrites})
 	}))
 	t.Cleanup(v.Close)
 	return v

@@ -97,14 +97,11 @@ func (m *team) script(lines ...string) string {
 	return "script/" + f.Name()
 }
 
-// fifo makes a named pipe, which is open at both ends until the test is over.
+// fifo makes a named pipe.
 func (m *team) fifo() (path string, end *os.File) {
 	m.t.Helper()
 	path = filepath.Join(m.t.TempDir(), "fifo")
-	testkit.OK(m.t, syscall.Mkfifo(path, 0o600))
-	f := testkit.Must(os.OpenFile(path, os.O_RDWR, 0))(m.t)
-	m.t.Cleanup(func() { f.Close() })
-	return path, f
+	return path, pipe(m.t, path)
 }
 
 // told returns when something was written into a pipe.
@@ -241,29 +238,6 @@ func tools(text string) []string {
 	return out
 }
 
-// eventually returns when something is true.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	if !comes(is) {
-		t.Fatalf("it never came true: %s", what)
-	}
-}
-
-// comes reports whether is becomes true. Many conditions start a process: the pauses between them are longer the
-// longer they take, so that waiting leaves the processor to what is waited for.
-func comes(is func() bool) bool {
-	for end := time.Now().Add(patience); ; {
-		began := time.Now()
-		if is() {
-			return true
-		}
-		if began.After(end) {
-			return false
-		}
-		time.Sleep(min(max(20*time.Millisecond, 4*time.Since(began)), 250*time.Millisecond))
-	}
-}
-
 // expire ends the lease of an agent. Its holder must be stopped or dead, or it renews the lease.
 func (m *team) expire(name string) {
 	m.t.Helper()
@@ -329,21 +303,21 @@ func TestADeadHostsAgentsAreMendedUnasked(t *testing.T) {
 	gate, open := m.fifo()
 	// B is at work before A dies, on something else.
 	busy := b.begin("exec", "bob", "hello", "--model", m.script(fmt.Sprintf(`{"steps": [{"text": "busy "}, {"wait": %q}, {"text": "done"}]}`, gate)))
-	eventually(t, "bob works", func() bool { return m.agent("bob").Lease.Owner != "" })
+	testkit.WaitUntil(t, "bob works", func() bool { return m.agent("bob").Lease.Owner != "" })
 	k, pipe := a.working("ada")
 	k.signal(t, syscall.SIGKILL)
 	k.ends(t, -1)
 	m.expire("ada")
-	eventually(t, "no tool of the dead is alive", func() bool { return len(tools(pipe)) == 0 })
+	testkit.WaitUntil(t, "no tool of the dead is alive", func() bool { return len(tools(pipe)) == 0 })
 	zero, err := m.ws.Zero(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the parent has a letter", func() bool {
+	testkit.WaitUntil(t, "the parent has a letter", func() bool {
 		letters, err := m.ws.Letters(context.Background(), zero.ID, mail.Filter{Unread: true})
 		return err == nil && len(letters) == 1 && strings.Contains(letters[0].Body, "interrupted")
 	})
-	eventually(t, "the agent is free", func() bool { return m.agent("ada").Lease.Owner == "" })
+	testkit.WaitUntil(t, "the agent is free", func() bool { return m.agent("ada").Lease.Owner == "" })
 	if got := m.record(m.agent("ada").ID); !strings.Contains(got, "interrupted") || !strings.Contains(got, "tool_result interrupted") || strings.Contains(got, "mail") { // the mail is the kernel's
 		t.Errorf("history\n%s", got)
 	}

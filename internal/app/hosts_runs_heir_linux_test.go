@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/operation/session"
+	"ramet/internal/testkit"
 )
 
 // age moves the last sign of life of the run's orchestrator back by more than a lease, and ends its
@@ -30,12 +31,12 @@ func TestAnOrphanedRunIsTakenUp(t *testing.T) {
 			f := newFleet(t, signed)
 			a := f.worker("a")
 			k := f.start("--limit", "calls=77")
-			eventually(t, "it works", a.waits)
+			testkit.WaitUntil(t, "it works", a.waits)
 			a.open(1)
 			k.says(t, "done draft:1:i01")
 			if forked {
 				k = f.fork(k)
-				eventually(t, "it works", a.waits)
+				testkit.WaitUntil(t, "it works", a.waits)
 			}
 			k.kill()
 			f.isTakenUp(a)
@@ -98,7 +99,7 @@ func TestAnOrchestratorThatWakesTooLateIsFenced(t *testing.T) {
 	f := newFleet(t, signed)
 	a := f.worker("a")
 	k := f.start()
-	eventually(t, "it works", a.waits)
+	testkit.WaitUntil(t, "it works", a.waits)
 	f.stop(k)
 	s := f.site("heir")
 	heir := s.work("--orchestrate")

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // dozen has twelve agents, and a command that changes a worktree which it was sent.
@@ -49,14 +51,14 @@ func TestThreeHostsDoARunThatOneDoesAlike(t *testing.T) {
 	a, b, c := f.worker("a"), f.worker("b"), f.worker("c")
 	k := f.start("--repo", repo)
 	for _, w := range []*worker{a, b, c} {
-		eventually(t, w.name+" has an item", w.waits)
+		testkit.WaitUntil(t, w.name+" has an item", w.waits)
 	}
 	for _, w := range []*worker{a, b, c} {
 		w.open(12)
 	}
 	f.done(k)
 	for _, w := range []*worker{a, b, c} {
-		eventually(t, w.name+" ended items", func() bool { return w.ended() > 0 })
+		testkit.WaitUntil(t, w.name+" ended items", func() bool { return w.ended() > 0 })
 		w.leaves()
 		w.quiet()
 	}
@@ -111,7 +113,7 @@ func TestWhatAKilledHostDidIsDoneByAnother(t *testing.T) {
 	f.told(told)
 	f.killWorkers(a, b)
 	c := f.worker("c", "--external")
-	eventually(t, "an agent is at work", c.waits)
+	testkit.WaitUntil(t, "an agent is at work", c.waits)
 	f.killWorkers(c)
 	d := f.worker("d", "--external")
 	d.open(4)
@@ -169,8 +171,8 @@ func TestACancelledRunEndsOnEveryHost(t *testing.T) {
 	at, _ := anyOf(t, a, b, c)
 	f.boss.ramet(0, "run", "cancel", f.run, "--reason", "enough")
 	k.ends(t, 130, "error[CANCELLED]")
-	eventually(t, "no command runs", func() bool { return len(tools(block)) == 0 })
-	eventually(t, "no agent works", func() bool { return !at.waits() })
+	testkit.WaitUntil(t, "no command runs", func() bool { return len(tools(block)) == 0 })
+	testkit.WaitUntil(t, "no agent works", func() bool { return !at.waits() })
 	f.boss.ramet(0, "run", "verify", f.run)
 	if show := f.boss.ramet(0, "run", "show", f.run, "--json"); !strings.Contains(show, `"CANCELLED"`) {
 		t.Errorf("it is %s", show)

@@ -48,15 +48,7 @@ func (f *fleet) site(name string) *site {
 	testkit.OK(f.t, os.MkdirAll(filepath.Join(s.dir, ".git"), 0o700))
 	testkit.OK(f.t, os.Mkdir(filepath.Join(h.home, "tmp"), 0o700))
 	h.env = []string{"TMPDIR=" + filepath.Join(h.home, "tmp")}
-	gate := filepath.Join(s.dir, "gate")
-	err := syscall.Mkfifo(gate, 0o600)
-	if err == nil {
-		s.gate, err = os.OpenFile(gate, os.O_RDWR, 0)
-	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.t.Cleanup(func() { s.gate.Close() })
+	s.gate = pipe(f.t, filepath.Join(s.dir, "gate"))
 	var script strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&script, `{"when": "write i%02d patiently", "repeat": true, "steps": [{"wait": "gate"}, {"text": "page i%02d"}]}`+"\n", i, i)
@@ -115,7 +107,7 @@ func (k *task) told(s *site) {
 // says returns when a process has said something.
 func (k *task) says(t *testing.T, text string) {
 	t.Helper()
-	eventually(t, "it says "+text, func() bool { return strings.Contains(k.stderr.String(), text) })
+	testkit.WaitUntil(t, "it says "+text, func() bool { return strings.Contains(k.stderr.String(), text) })
 }
 
 // worker is a host at work.
@@ -256,7 +248,7 @@ func (f *fleet) file(path string) string {
 // still returns when no process of a host runs.
 func (s *site) still() {
 	s.t.Helper()
-	eventually(s.t, "nothing of "+s.name+" runs", func() bool { return len(tools(s.home)) == 0 })
+	testkit.WaitUntil(s.t, "nothing of "+s.name+" runs", func() bool { return len(tools(s.home)) == 0 })
 }
 
 // quiet demands that nothing of a host is left: no process and no folder of an item.
@@ -273,7 +265,7 @@ func (s *site) quiet() {
 // the others.
 func anyOf(t *testing.T, workers ...*worker) (at *worker, others []*worker) {
 	t.Helper()
-	eventually(t, "somebody works", func() bool {
+	testkit.WaitUntil(t, "somebody works", func() bool {
 		at, others = nil, nil
 		for _, w := range workers {
 			if at == nil && w.waits() {
@@ -314,12 +306,12 @@ func TestAKilledHostIsReplacedInTimeSoak(t *testing.T) {
 	f.boss.lease, f.boss.pulse = "15s", ""
 	doomed := work("doomed")
 	k := f.start()
-	eventually(t, "it works", doomed.waits)
+	testkit.WaitUntil(t, "it works", doomed.waits)
 	heir := work("heir")
 	heir.says(t, "waits for items")
 	killed := time.Now()
 	doomed.kill()
-	eventually(t, "another one has its item", heir.waits)
+	testkit.WaitUntil(t, "another one has its item", heir.waits)
 	took := time.Since(killed)
 	t.Logf("after %s", took)
 	if took > 3*promised { // more than a busy machine needs: it waited for something else than the lease
@@ -357,7 +349,7 @@ workers:
 `)
 	a := f.worker("a")
 	k := f.start()
-	eventually(t, "all else is done", func() bool { return a.ended() == 2 })
+	testkit.WaitUntil(t, "all else is done", func() bool { return a.ended() == 2 })
 	show := f.boss.ramet(0, "run", "show", f.run)
 	if !strings.Contains(show, "r:push:1:all waits for a host that may act outside of runs: ramet worker --external") {
 		t.Errorf("it is shown as\n%s", show)

@@ -144,7 +144,7 @@ func (d *day) do(what string, args ...string) {
 func (d *day) ended(trace string, pid int) {
 	d.t.Helper()
 	end := regexp.MustCompile(fmt.Sprintf(`(?m)^%d +\+\+\+ exited with`, pid)) // short numbers stand before more room
-	eventually(d.t, "the record ends", func() bool {
+	testkit.WaitUntil(d.t, "the record ends", func() bool {
 		text, err := os.ReadFile(trace)
 		return err == nil && end.Match(text)
 	})

@@ -103,7 +103,7 @@ func (a *abroad) crashes(t *testing.T, stdin string, args ...string) {
 	t.Helper()
 	c := a.program(stdin, args...)
 	testkit.OK(t, c.Start())
-	eventually(t, "its model is asked", func() bool { return strings.Contains(a.model.asked(), "hang now") })
+	testkit.WaitUntil(t, "its model is asked", func() bool { return strings.Contains(a.model.asked(), "hang now") })
 	syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 	c.Wait()
 }

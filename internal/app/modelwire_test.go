@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -127,6 +128,13 @@ func anthropicEvents(_ string, r *reply) []string {
 		}
 	}
 	return out
+}
+
+// writeAnthropic writes a whole reply.
+func writeAnthropic(w io.Writer, r *reply) {
+	for _, e := range append(anthropicEvents("", r), anthropicEnding(r)...) {
+		io.WriteString(w, e)
+	}
 }
 
 func anthropicEnding(r *reply) []string {

@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"ramet/internal/core/config"
+	"ramet/internal/testkit"
 )
 
 func TestNotificationsAreWhatTheTerminalUnderstands(t *testing.T) {
@@ -39,15 +39,9 @@ func TestNotificationsByACommandHaveNoKeys(t *testing.T) {
 	if got := tell("ramet", "it's done"); got != "" {
 		t.Errorf("%q", got)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if data, err := os.ReadFile(out); err == nil {
-			if !bytes.Contains(data, []byte("RAMET_MESSAGE=it's done\n")) || bytes.Contains(data, []byte("hunter2")) {
-				t.Errorf("%s", data)
-			}
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("the command did not run")
-		}
+	testkit.WaitUntil(t, "the command runs", func() bool { _, err := os.Stat(out); return err == nil })
+	data, err := os.ReadFile(out)
+	if err != nil || !bytes.Contains(data, []byte("RAMET_MESSAGE=it's done\n")) || bytes.Contains(data, []byte("hunter2")) {
+		t.Errorf("%s %v", data, err)
 	}
 }

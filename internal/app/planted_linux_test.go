@@ -30,19 +30,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.bodies = append(l.bodies, body)
 	l.mu.Unlock()
 	w.Header().Set("Content-Type", "text/event-stream")
-	for _, e := range []string{
-		`{"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}`,
-		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"you said ` + planted[:9] + `"}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + planted[9:] + ` to me"}}`,
-		`{"type":"content_block_stop","index":0}`,
-		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}`,
-		`{"type":"message_stop"}`,
-	} {
-		var kind struct{ Type string }
-		json.Unmarshal([]byte(e), &kind)
-		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind.Type, e)
-	}
+	writeAnthropic(w, &reply{in: 3, out: 7, parts: []said{{kind: "say", pieces: []string{"you said " + planted[:9], planted[9:] + " to me"}}}})
 }
 
 // Whoever writes, on whatever face: not a byte of our own key is stored, sent to a model or

@@ -139,9 +139,9 @@ func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
 	half := s.command("run", "start", "--recipe", recipe, "--run-id", "half", "--model", waits, "--no-cache", "--limit", "parallel=1")
 	half.Env = append(half.Env, "TELEMETRY_API_URL="+there.url())
 	r := s.begin(t, half)
-	eventually(t, "it waits", func() bool { return holds(half.Process.Pid, path) })
+	testkit.WaitUntil(t, "it waits", func() bool { return holds(half.Process.Pid, path) })
 	var before map[string]bool
-	eventually(t, "all that it logged is in an outbox", func() bool {
+	testkit.WaitUntil(t, "all that it logged is in an outbox", func() bool {
 		before = s.logged(t, "half")
 		return s.noted(t, "half", before)
 	})
@@ -164,7 +164,7 @@ func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
 	if len(before) == 0 || len(want) <= 6 {
 		t.Fatalf("%d calls before, %d wanted", len(before), len(want))
 	}
-	eventually(t, "the records of this home", func() bool { return len(web.calls()) >= len(want) })
+	testkit.WaitUntil(t, "the records of this home", func() bool { return len(web.calls()) >= len(want) })
 	for call, n := range web.calls() {
 		if !want[call] || n != 1 {
 			t.Errorf("call %s has %d records here", call, n)
@@ -176,7 +176,7 @@ func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
 	for call := range before {
 		theirs[call] = true
 	}
-	eventually(t, "what waited is there", func() bool {
+	testkit.WaitUntil(t, "what waited is there", func() bool {
 		s.must(t, "exec", "say hello", "--model", model)
 		return len(there.got()) >= len(theirs)
 	})
@@ -187,7 +187,7 @@ func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
 	}
 	// The note goes after the last answer, by whoever delivered it: the server, or the next command.
 	waiting := filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet", "telemetry", "waiting")
-	eventually(t, "no outbox is noted but the server's own", func() bool {
+	testkit.WaitUntil(t, "no outbox is noted but the server's own", func() bool {
 		s.must(t, "exec", "say hello", "--model", model)
 		entries, err := os.ReadDir(waiting)
 		return err == nil && len(entries) <= 1

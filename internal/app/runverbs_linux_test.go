@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"ramet/internal/operation/public"
 	"ramet/internal/testkit"
@@ -53,15 +52,15 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 				Status string
 			}
 		}
-		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		testkit.WaitUntil(t, "run "+runID+" is "+status, func() bool {
 			web.ask("GET", "/api/v1/run-logs", "", &runs)
 			for _, r := range runs.Runs {
 				if r.RunID == runID && r.Status == status {
-					return
+					return true
 				}
 			}
-		}
-		t.Fatalf("run %s is not %s: %+v", runID, status, runs)
+			return false
+		})
 	}
 	if made := post(http.StatusAccepted, "", object{"recipe": file, "run_id": "one", "model": says}); made.RunID != "one" || made.Path == "" {
 		t.Fatalf("%+v", made)

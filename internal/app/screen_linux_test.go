@@ -19,8 +19,7 @@ import (
 func TestASigkillInMidTurnLosesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	gate := filepath.Join(w.home, "gate")
-	testkit.OK(t, syscall.Mkfifo(gate, 0o600))
+	gate, open := newGate(t, w, "gate")
 	w.script(`{"steps": [{"text": "as I was saying to"}, {"wait": "` + gate + `"}, {"text": " you: I go on"}]}`)
 	w.ramet("fork", "0", "--name", "ada")
 	x := w.open(80, 24)
@@ -51,9 +50,7 @@ func TestASigkillInMidTurnLosesNothing(t *testing.T) {
 	x.gone("an unfinished thought")
 	x.press(enter)
 	x.see("Esc stops")
-	if err := os.WriteFile(gate, []byte("x"), 0); err != nil { // the model waits for that
-		t.Fatal(err)
-	}
+	open()
 	x.see("I go on", "idle")
 	x.leave()
 	w.ramet("verify")
@@ -121,8 +118,7 @@ func TestHostileOutputNeverReachesTheTerminal(t *testing.T) {
 func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "RAMET_ALLOW=bash")
-	gate := filepath.Join(w.project, "gate")
-	testkit.OK(t, syscall.Mkfifo(gate, 0o600))
+	gate := pipe(t, filepath.Join(w.project, "gate"))
 	x := w.open(80, 24)
 	x.see("[0]", "offline")
 	x.say("run echo begun; read line < gate; echo went on")
@@ -133,7 +129,7 @@ func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	x.see("Fork cancelled", "runs bash")
 	x.say("/fork --name later")
 	x.see("The fork is waiting for running tools")
-	testkit.OK(t, os.WriteFile(gate, []byte("x\n"), 0))
+	testkit.Must(gate.WriteString("x\n"))(t)
 	x.see("[later]", "went on")
 	x.leaveSure()
 	if ps := w.ramet("ps"); strings.Contains(ps, "never") || !strings.Contains(ps, "later") {

@@ -39,7 +39,7 @@ func TestATerminalStopsStartingAKernelThatDies(t *testing.T) {
 	x := w.open(130, 24)
 	x.see("[0]")
 	for range 3 {
-		eventually(t, "a kernel has a client", func() bool { now := w.server(); return len(now.Workspaces) == 1 && now.Workspaces[0].Clients > 0 })
+		testkit.WaitUntil(t, "a kernel has a client", func() bool { now := w.server(); return len(now.Workspaces) == 1 && now.Workspaces[0].Clients > 0 })
 		w.killServer()
 	}
 	x.see("keeps dying: it died 3 times within a minute", "server.log")
@@ -89,7 +89,7 @@ func TestAnIdleKernelEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "RAMET_SERVER_IDLE=1s")
 	w.ramet("server", "start")
-	eventually(t, "it ends", func() bool { return !w.server().Running })
+	testkit.WaitUntil(t, "it ends", func() bool { return !w.server().Running })
 	log, err := os.ReadFile(filepath.Join(w.home, "ramet", "server.log"))
 	if err != nil || !strings.Contains(string(log), "ends: nothing happened for 1s") {
 		t.Errorf("the log says %q, %v", log, err)
@@ -177,7 +177,7 @@ func TestAFailedSyncClosesTheWorkspace(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it runs", func() bool { return w.server().Running })
+	testkit.WaitUntil(t, "it runs", func() bool { return w.server().Running })
 	x := other.open(90, 24)
 	x.see("[0]")
 	unsynced := func() (written int) {
@@ -197,7 +197,7 @@ func TestAFailedSyncClosesTheWorkspace(t *testing.T) {
 	if again := unsynced(); again > 0 || before == 10 {
 		t.Fatalf("%d were written, and %d after the failure", before, again)
 	}
-	eventually(t, "it is closed", func() bool {
+	testkit.WaitUntil(t, "it is closed", func() bool {
 		return slices.ContainsFunc(w.server().Workspaces, func(one public.HeldWorkspace) bool { return one.Failed != "" })
 	})
 	x.say("hello")
@@ -310,14 +310,14 @@ func TestWhatKeepsTheKernel(t *testing.T) {
 		`{"when": "Command 1 runs", "steps": [{"text": "job started"}]}`)
 	keeps := func(what string, is func(public.HeldWorkspace) bool) {
 		t.Helper()
-		eventually(t, what, func() bool {
+		testkit.WaitUntil(t, what, func() bool {
 			now := w.server()
 			return len(now.Workspaces) == 1 && is(now.Workspaces[0]) && now.IdleUntil == nil
 		})
 	}
 	idle := func() {
 		t.Helper()
-		eventually(t, "nothing keeps it", func() bool { return w.server().IdleUntil != nil })
+		testkit.WaitUntil(t, "nothing keeps it", func() bool { return w.server().IdleUntil != nil })
 	}
 	say := func(line, shown string) {
 		t.Helper()

@@ -81,20 +81,21 @@ func (s *stage) script(t *testing.T, lines ...string) string {
 	return "script/" + f.Name()
 }
 
-// pipe makes a gate that stays open for both ends, so that what is written before
-// somebody waits is not lost.
+// pipe makes a gate.
 func (s *stage) pipe(t *testing.T) (path string, gate *os.File) {
 	t.Helper()
 	path = filepath.Join(s.dir, fmt.Sprintf("gate%d", stages.Add(1)))
-	err := syscall.Mkfifo(path, 0o600)
-	if err == nil {
-		gate, err = os.OpenFile(path, os.O_RDWR, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { gate.Close() })
-	return path, gate
+	return path, pipe(t, path)
+}
+
+// pipe makes a named pipe that stays open at both ends until the test is over, so that what is written before somebody
+// waits is not lost.
+func pipe(t *testing.T, path string) *os.File {
+	t.Helper()
+	testkit.OK(t, syscall.Mkfifo(path, 0o600))
+	f := testkit.Must(os.OpenFile(path, os.O_RDWR, 0))(t)
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 func (s *stage) command(args ...string) *exec.Cmd {
@@ -350,8 +351,12 @@ func (s *stage) log(args ...string) ([]entry, error) {
 	if out.code != 0 {
 		return nil, fmt.Errorf("log: exit code %d: %s", out.code, out.stderr)
 	}
-	var all []entry
-	for d := json.NewDecoder(strings.NewReader(out.stdout)); d.More(); {
+	return entries(out.stdout)
+}
+
+// entries reads what log --json printed.
+func entries(printed string) (all []entry, err error) {
+	for d := json.NewDecoder(strings.NewReader(printed)); d.More(); {
 		var e entry
 		if err := d.Decode(&e); err != nil {
 			return nil, err

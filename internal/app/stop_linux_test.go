@@ -2,10 +2,10 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,7 +132,7 @@ func (c *cell) background() {
 	pid := w.server().PID
 	c.t.Cleanup(func() {
 		syscall.Kill(pid, syscall.SIGINT)
-		eventually(c.t, "the server ends", func() bool { return syscall.Kill(pid, 0) != nil })
+		testkit.WaitUntil(c.t, "the server ends", func() bool { return syscall.Kill(pid, 0) != nil })
 	})
 }
 
@@ -204,16 +204,19 @@ func (c *cell) reached() {
 		"permission": "asks ", "mail": "waits for mail", "compacting": "working compacts"}[c.phase]
 	last := ""
 	streams := c.phase == "streaming" || c.phase == "thinking" || c.phase == "compacting"
-	if !comes(func() bool {
+	defer func() {
+		if c.t.Failed() {
+			c.t.Logf("it is %q%s", last, c.shown())
+		}
+	}()
+	testkit.WaitUntil(c.t, "it is "+want, func() bool {
 		if reading, _ := c.v.quiet(); streams && reading || c.phase == "tool" && c.naps() == 0 {
 			return false // ps is asked last: it costs a process
 		}
 		word, detail, _ := c.now(c.there)
 		last = word + " " + detail
 		return strings.HasPrefix(last, want)
-	}) {
-		c.t.Fatalf("it is %q, want %q%s", last, want, c.shown())
-	}
+	})
 	if c.place == "far" && c.here != c.there {
 		if word, _, _ := c.now(c.here); word != "working" {
 			c.t.Errorf("another host says %q", word)
@@ -229,17 +232,7 @@ func (c *cell) shown() string {
 }
 
 // naps counts the processes of the tool.
-func (c *cell) naps() int {
-	n := 0
-	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range all {
-		line, err := os.ReadFile(path)
-		if err == nil && strings.ReplaceAll(strings.Trim(string(line), "\x00"), "\x00", " ") == c.v.command {
-			n++
-		}
-	}
-	return n
-}
+func (c *cell) naps() int { return len(tools(strings.ReplaceAll(c.v.command, " ", "\x00") + "\x00")) }
 
 // queue types something that waits, where there is a terminal.
 func (c *cell) queue() bool {
@@ -276,14 +269,11 @@ func (c *cell) stop() {
 
 // over waits until nothing of the turn is left.
 func (c *cell) over(asked time.Time) {
-	var silent bool
 	var at time.Time
-	if !comes(func() bool {
+	testkit.WaitUntil(c.t, "no client reads and no process is left", func() (silent bool) {
 		silent, at = c.v.quiet()
 		return silent && c.naps() == 0
-	}) {
-		c.t.Fatalf("after %s a client reads: %t, %d processes%s", patience, !silent, c.naps(), c.shown())
-	}
+	})
 	if took := at.Sub(asked); took > 0 {
 		c.t.Logf("no client read after %s", took.Round(time.Millisecond))
 	}
@@ -303,11 +293,11 @@ func (c *cell) truth() {
 		want = "killed"
 	}
 	word, detail, status := "", "", ""
-	comes(func() bool {
+	testkit.WaitUntil(c.t, "it is "+want, func() bool {
 		word, detail, status = c.now(c.here)
 		return word == want
 	})
-	if word != want || (status == "dead") != (want == "killed") {
+	if (status == "dead") != (want == "killed") {
 		c.t.Errorf("it is %s (%s), %s", word, detail, status)
 	}
 	if c.term != nil {
@@ -336,36 +326,11 @@ func (c *cell) truth() {
 
 // closed says whether a history ends with that kind, and every call in it has a result.
 func closed(w *world, kind string) error {
-	open, last, results := map[string]bool{}, "", 0
-	for line := range strings.Lines(w.ramet("log", "ada", "--own", "--json")) {
-		var e struct {
-			Kind  string
-			Parts []struct {
-				Type   string
-				CallID string `json:"call_id"`
-			}
-		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			return err
-		}
-		for _, p := range e.Parts {
-			switch p.Type {
-			case "tool_call":
-				open[p.CallID] = true
-			case "tool_result":
-				results++
-				delete(open, p.CallID)
-			}
-		}
-		if e.Kind == kind && len(open) > 0 {
-			return fmt.Errorf("%s comes before results of %v", kind, open)
-		}
-		last = e.Kind
+	all, err := entries(w.ramet("log", "ada", "--own", "--json"))
+	if err = errors.Join(err, answered(all)); err == nil && all[len(all)-1].Kind != kind {
+		err = fmt.Errorf("it ends with %s", all[len(all)-1].Kind)
 	}
-	if last != kind || len(open) > 0 {
-		return fmt.Errorf("it ends with %s, open calls %v", last, open)
-	}
-	return nil
+	return err
 }
 
 // once looks for what was queued: it is in the prompt, and nowhere else.

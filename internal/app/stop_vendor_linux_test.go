@@ -97,9 +97,7 @@ func (v *vendor) call(w io.Writer, tokens int, name, args string) {
 
 func (v *vendor) say(w io.Writer, tokens int, r *reply) {
 	r.in, r.out = tokens, 5
-	for _, e := range append(anthropicEvents("", r), anthropicEnding(r)...) {
-		io.WriteString(w, e)
-	}
+	writeAnthropic(w, r)
 }
 
 // endless writes until nobody reads.

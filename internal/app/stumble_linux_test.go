@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -23,7 +24,7 @@ func away(t *testing.T, network *pgtest.Proxy) {
 	t.Helper()
 	before := network.Barred()
 	network.Down(true)
-	eventually(t, "it is not let in", func() bool { return network.Barred() > before })
+	testkit.WaitUntil(t, "it is not let in", func() bool { return network.Barred() > before })
 	network.Down(false)
 }
 
@@ -86,7 +87,7 @@ func TestARunGoesOnByItself(t *testing.T) {
 			}
 			k := f.boss.begin(args...)
 			k.told(f.boss)
-			eventually(t, "it works", func() bool { return holds(k.cmd.Process.Pid, filepath.Join(f.boss.dir, "gate")) })
+			testkit.WaitUntil(t, "it works", func() bool { return holds(k.cmd.Process.Pid, filepath.Join(f.boss.dir, "gate")) })
 			for i := range 12 {
 				switch i % 4 {
 				case 0:
@@ -99,7 +100,7 @@ func TestARunGoesOnByItself(t *testing.T) {
 					network.Lose(nil)
 				}
 				f.boss.open(1)
-				eventually(t, fmt.Sprintf("%d items are done", i+1), func() bool { return strings.Count(k.stderr.String(), "done draft:") > i })
+				testkit.WaitUntil(t, fmt.Sprintf("%d items are done", i+1), func() bool { return strings.Count(k.stderr.String(), "done draft:") > i })
 			}
 			f.done(k)
 			if network.Lost() == 0 {

@@ -122,12 +122,12 @@ func TestARunWithoutConnectionsIsNobodysToEnd(t *testing.T) {
 	k := f.boss.begin("run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl")
 	k.told(f.boss)
 	gate := filepath.Join(f.boss.dir, "gate")
-	eventually(t, "it works", func() bool { return holds(k.cmd.Process.Pid, gate) })
+	testkit.WaitUntil(t, "it works", func() bool { return holds(k.cmd.Process.Pid, gate) })
 	if !f.locked(k) {
 		t.Fatal("the log is not locked: the test shows nothing")
 	}
 	network.Cut()
-	eventually(t, "the lock of its log is free", func() bool { return !f.locked(k) })
+	testkit.WaitUntil(t, "the lock of its log is free", func() bool { return !f.locked(k) })
 	f.boss.ramet(0, "exec", "0", "hello", "--model", "script/model.jsonl")
 	for _, look := range []string{"list", "show"} {
 		args := []string{"run", look, f.run}[:map[string]int{"list": 2, "show": 3}[look]]
@@ -171,11 +171,11 @@ func TestOnlyWhoCancelsARunCancelsIt(t *testing.T) {
 	k := f.boss.begin("run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl")
 	k.told(f.boss)
 	gate := filepath.Join(f.boss.dir, "gate")
-	eventually(t, "it works", func() bool { return holds(k.cmd.Process.Pid, gate) })
+	testkit.WaitUntil(t, "it works", func() bool { return holds(k.cmd.Process.Pid, gate) })
 	own := f.agent("run-" + f.run)
 	testkit.Must(f.ws.Kill(t.Context(), registry.Kill{Agent: own.ID, By: own.ID, Cascade: true, Reason: "run r was interrupted in DRAFTING"}))(t)
 	k.says(t, "continues with another agent")
-	eventually(t, "it works again", func() bool {
+	testkit.WaitUntil(t, "it works again", func() bool {
 		return f.agent("run-"+f.run).ID != own.ID && holds(k.cmd.Process.Pid, gate)
 	})
 	f.boss.ramet(0, "kill", "run-"+f.run, "--cascade", "--reason", "it costs too much")

@@ -76,7 +76,7 @@ func (w *world) killServer() {
 		w.t.Fatalf("no background kernel runs: %v", err)
 	}
 	syscall.Kill(status.PID, syscall.SIGKILL)
-	eventually(w.t, "the background kernel is gone", func() bool { return syscall.Kill(status.PID, 0) != nil })
+	testkit.WaitUntil(w.t, "the background kernel is gone", func() bool { return syscall.Kill(status.PID, 0) != nil })
 }
 
 // ramet runs a command line beside the terminal.

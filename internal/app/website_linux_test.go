@@ -103,7 +103,7 @@ func TestOneAddressForAllProjects(t *testing.T) {
 	// The page is at the same address when the kernel was killed, and the browser is signed in.
 	pid := w.server().PID
 	syscall.Kill(pid, syscall.SIGKILL)
-	eventually(t, "the page is back", func() bool { return visit(site.base+"/api/v1/agents") == http.StatusOK })
+	testkit.WaitUntil(t, "the page is back", func() bool { return visit(site.base+"/api/v1/agents") == http.StatusOK })
 	if now := w.server(); now.PID == pid || now.URL != address.base {
 		t.Errorf("it is %+v", now)
 	}
@@ -148,7 +148,7 @@ func TestTheLogOfTheKernel(t *testing.T) {
 		t.Fatalf("%d %s", code, none)
 	}
 	path := filepath.Join(w.home, "ramet", "server.log")
-	eventually(t, "the log has its lines", func() bool {
+	testkit.WaitUntil(t, "the log has its lines", func() bool {
 		text, _ := os.ReadFile(path)
 		return strings.Contains(string(text), "cannot open the workspace") && strings.Contains(string(text), "the page is at")
 	})
