@@ -236,8 +236,12 @@ func TestAConfinedCommandHasNoNetwork(t *testing.T) {
 		open := free
 		open.Confine = r.box()
 		open.Confine.Network = true
-		if got, out := run(t, open); got.ExitCode != 0 || out != "connected\n" {
-			t.Errorf("%s: %+v %q", l.Addr(), got, out)
+		want := "connected\n"
+		if l == abstract { // the network is no reason to reach programs of the user
+			want = "no: "
+		}
+		if _, out := run(t, open); !strings.HasPrefix(out, want) {
+			t.Errorf("%s with the network: %q", l.Addr(), out)
 		}
 	}
 	c := play(r.root, "loopback")

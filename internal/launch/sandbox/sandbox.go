@@ -26,7 +26,7 @@
 //     above it. Only what exists when the command starts can be kept; for names that other programs
 //     execute, see Box.Guard. Other file systems that are mounted below a writable folder stay read-only.
 //   - No network except a loopback of the command's own (Box.Network lifts this), no System V IPC, no
-//     abstract Unix sockets of others. Sockets in the file system that were bound when the command
+//     abstract Unix sockets of others, also with the network (before Landlock 6 only without it). Sockets in the file system that were bound when the command
 //     started are covered (docker, agents), and so are the folders where sessions keep theirs; with the
 //     network also those of tmux, screen and editors, which run commands for the user. Without the
 //     network, temporary folders show what was in them at the start: an entry that is made later is not
@@ -37,8 +37,8 @@
 //   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says which limit
 //     was hit.
 //   - A seccomp filter refuses keyrings, io_uring, BPF, performance counters, sockets other than Unix, IP
-//     and the netlink of routes, every mode with a setuid or setgid bit, and programs of another
-//     architecture.
+//     and the netlink of routes, user namespaces, joining any namespace, every mode with a setuid or
+//     setgid bit, and programs of another architecture.
 //
 // Landlock alone does not count as confinement: its network rules cover TCP (and only later UDP), and not
 // multipath TCP, so without namespaces the network is open.
