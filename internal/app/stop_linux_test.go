@@ -97,7 +97,7 @@ func (c *cell) play() {
 	case "served":
 		c.server = c.there.serve()
 	case "background":
-		c.background()
+		c.server = c.there.background()
 	}
 	if c.phase == "permission" && c.face != "esc" && c.face != "ctrl+c" && c.server == nil || c.phase == "permission" && c.place == "far" {
 		// An exec of its own asks nobody; that of a server waits.
@@ -123,17 +123,6 @@ func (c *cell) play() {
 	if queued {
 		c.once()
 	}
-}
-
-// background starts a server that stays.
-func (c *cell) background() {
-	w := c.there
-	c.server = w.background()
-	pid := w.server().PID
-	c.t.Cleanup(func() {
-		syscall.Kill(pid, syscall.SIGINT)
-		testkit.WaitUntil(c.t, "the server ends", func() bool { return syscall.Kill(pid, 0) != nil })
-	})
 }
 
 // begin gives ada the prompt, by the face that will stop it.

@@ -113,7 +113,7 @@ func TestOneAddressForAllProjects(t *testing.T) {
 	}
 }
 
-// What serves in the background stays until it is stopped.
+// What serves in the background stays until it is stopped: here by a signal, in exec-served.txtar by a command.
 func TestServeInTheBackground(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "RAMET_SERVER_IDLE=1s")
@@ -126,10 +126,8 @@ func TestServeInTheBackground(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]") {
 		t.Errorf("at another address: %s", out)
 	}
-	w.ramet("server", "stop")
-	if now := w.server(); now.Running {
-		t.Errorf("it runs: %+v", now)
-	}
+	testkit.OK(t, syscall.Kill(now.PID, syscall.SIGINT))
+	testkit.WaitUntil(t, "it ends", func() bool { return !w.server().Running })
 }
 
 // The log is the user's only, and has neither a prompt nor a secret.
