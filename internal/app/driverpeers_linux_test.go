@@ -21,8 +21,8 @@ type foreignProgram struct {
 	config func(base, folder string) string
 	// shell is the call with which its model runs a command; free is the one that wants out of a sandbox of its own.
 	shell, free string
-	// allow is the rule that permits its commands; empty: bash. why is why it is another one.
-	allow, why string
+	// permits is the rule that permits its commands; empty: bash!(COMMAND). why is why it is another one.
+	permits, why string
 	// mute: it does not tell what a command printed.
 	mute bool
 }
@@ -50,8 +50,8 @@ var foreignPrograms = map[string]foreignProgram{
 		config: func(base, _ string) string {
 			return fmt.Sprintf("[driver.gemini.env]\nGOOGLE_GEMINI_BASE_URL = %q\nGEMINI_API_KEY = \"sk-none\"\nGEMINI_CLI_TRUST_WORKSPACE = \"true\"\n", base)
 		},
-		shell: `run_shell_command {"command":%q,"description":"run it"}`,
-		allow: "mcp(driver-gemini)", why: "it asks with words about the command, or the command, and does not say which", mute: true},
+		shell:   `run_shell_command {"command":%q,"description":"run it"}`,
+		permits: "mcp(driver-gemini)", why: "it asks with words about the command, or the command, and does not say which", mute: true},
 	"goose": {title: "goose", pack: "@aaif/goose-binary-linux-x64", bin: "goose-binary-linux-x64", holds: "@aaif/goose-binary-linux-x64/bin",
 		config: func(base, _ string) string {
 			return fmt.Sprintf("[driver.goose.env]\nANTHROPIC_HOST = %q\nANTHROPIC_API_KEY = \"sk-none\"\nGOOSE_PROVIDER = \"anthropic\"\nGOOSE_MODEL = \"claude-opus-4-7\"\nGOOSE_DISABLE_KEYRING = \"1\"\n", base)
@@ -59,15 +59,15 @@ var foreignPrograms = map[string]foreignProgram{
 		shell: `shell {"command":%q}`},
 }
 
-// rule is one that permits commands of these words, if the program tells them; empty: all.
-func (p foreignProgram) rule(words string) string {
-	if p.allow != "" {
-		return p.allow
+// allow returns the options that permit these commands outside the sandbox, if the program tells them.
+func (p foreignProgram) allow(commands ...string) (out []string) {
+	if p.permits != "" {
+		return []string{"--allow", p.permits}
 	}
-	if words == "" {
-		return "bash"
+	for _, c := range commands {
+		out = append(out, "--allow", "bash!("+c+")")
 	}
-	return "bash(" + words + ")"
+	return out
 }
 
 // run is what is said to its model so that it runs a command.

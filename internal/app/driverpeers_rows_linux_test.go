@@ -98,8 +98,8 @@ func isRefused(t *testing.T, d *drive) string {
 }
 
 func isPermitted(t *testing.T, d *drive) string {
-	d.must(t, "exec", "first", "--allow", d.rule("touch *"), d.asks("touch permitted"))
-	d.must(t, "exec", "first", "--allow", d.rule(""), d.run("seq -s x 41 43"))
+	d.must(t, append([]string{"exec", "first", d.asks("touch permitted")}, d.allow("touch permitted")...)...)
+	d.must(t, append([]string{"exec", "first", d.run("seq -s x 41 43")}, d.allow("seq -s x 41 43")...)...)
 	if !d.exists("permitted") {
 		t.Error("it did not run")
 	}
@@ -113,8 +113,8 @@ func isPermitted(t *testing.T, d *drive) string {
 		t.Errorf("what the command printed is told: %v\n%s", told, log)
 	}
 	cell := "yes"
-	if d.allow != "" {
-		cell += ", with `" + d.allow + "`: " + d.why
+	if d.permits != "" {
+		cell += ", with `" + d.permits + "`: " + d.why
 	}
 	if d.mute {
 		cell += "; what a command printed it does not tell"
@@ -223,7 +223,7 @@ func (d *drive) sleeps(t *testing.T, name string) (*running, string) {
 	t.Helper()
 	d.must(t, "fork", "--name", name, "--driver", d.name)
 	long := fmt.Sprintf("8%d%d", os.Getpid(), stages.Add(1))
-	r := d.exec(t, name, "--allow", d.rule(""), d.run("true; sleep "+long))
+	r := d.exec(t, append([]string{name, d.run("true; sleep " + long)}, d.allow("true; sleep "+long)...)...)
 	testkit.WaitUntil(t, "its command runs", func() bool {
 		if r.cmd.ProcessState != nil {
 			t.Fatalf("it ended before:%s\n%s", r.told(), &r.stderr)
@@ -290,7 +290,11 @@ func isBounded(t *testing.T, d *drive) string {
 	d.model.reads.Store(reads)
 	d.must(t, "fork", "--name", "looping", "--driver", d.name)
 	before := d.model.served.Load()
-	out := d.ramet("exec", "looping", "--allow", d.rule(""), "--max-tokens", fmt.Sprint(limit), "loop "+fmt.Sprintf(d.shell, "true NUMBER"))
+	var commands []string
+	for n := range int64(200) {
+		commands = append(commands, fmt.Sprint("true ", d.model.n.Load()+n))
+	}
+	out := d.ramet(append([]string{"exec", "looping", "--max-tokens", fmt.Sprint(limit), "loop " + fmt.Sprintf(d.shell, "true NUMBER")}, d.allow(commands...)...)...)
 	d.model.loops.Store(nil)
 	t.Logf("it ended with %d: %s %s", out.code, out.stdout, out.stderr)
 	more := d.model.served.Load() - before

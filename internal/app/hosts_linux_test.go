@@ -287,9 +287,10 @@ func (h *host) working(name string) (k *task, pipe string) {
 	h.t.Helper()
 	began, told := h.fifo()
 	block, _ := h.fifo()
-	args := testkit.Must(json.Marshal(map[string]string{"command": "echo > " + began + "; cat " + block}))(h.t)
+	command := "echo > " + began + "; cat " + block
+	args := testkit.Must(json.Marshal(map[string]string{"command": command}))(h.t)
 	model := h.script(fmt.Sprintf(`{"steps": [{"text": "I work"}, {"call": "bash", "args": %s}]}`, args), `{"steps": [{"text": "late words"}]}`)
-	k = h.begin("exec", name, "work", "--model", model, "--allow", "bash")
+	k = h.begin("exec", name, "work", "--model", model, "--allow", "bash!("+command+")")
 	h.told(told)
 	return k, block
 }

@@ -3,18 +3,14 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
 
-	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/step"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
 	"ramet/internal/core/trust"
@@ -203,10 +199,7 @@ func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Po
 	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Turns().Unasked, Confinable: sandbox.Available, Ask: ask,
 		Given:     func(ctx context.Context, a id.Agent) []permit.Rule { return r.termsOf(ctx, a).Allow },
 		Reachable: func(ctx context.Context, a id.Agent) bool { return r.canAsk(r.termsOf(ctx, a)) },
-		Log:       r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note,
-		Boxed: func(a id.Agent, rule permit.Rule) {
-			tellOnce(r.Home, "rules-are-confined", func() { note(a, cli.ConfinedRules(rule.String())) })
-		}}
+		Log:       r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note}
 }
 
 // rulebook is the rules that the user saved for a project.
@@ -216,18 +209,6 @@ func (b rulebook) Rules() ([]permit.Rule, error) { return cli.ReadRules(b.home, 
 
 func (b rulebook) Save(ctx context.Context, r permit.Rule) error {
 	return config.SaveRule(ctx, b.home, b.project, r.String())
-}
-
-// tellOnce says something to the user of a home once, ever.
-func tellOnce(home, what string, say func()) {
-	mark := filepath.Join(home, "told", what)
-	if _, err := os.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	say()
-	if durable.MakeFolder(filepath.Dir(mark), 0o700) == nil {
-		_ = step.WriteFile(mark, nil, 0o600) // else it is said again
-	}
 }
 
 // self returns the user of the operating system.

@@ -42,9 +42,10 @@ func TestATurnOutlivesItsConnections(t *testing.T) {
 	} {
 		began, told := h.fifo()
 		block, end := h.fifo()
-		model := h.script(fmt.Sprintf(`{"steps": [{"text": "I work"}, {"call": "bash", "args": {"command": "echo > %s; head -n 1 %s"}}]}`, began, block),
+		command := fmt.Sprintf("echo > %s; head -n 1 %s", began, block)
+		model := h.script(fmt.Sprintf(`{"steps": [{"text": "I work"}, {"call": "bash", "args": {"command": %q}}]}`, command),
 			fmt.Sprintf(`{"steps": [{"text": "done %d"}]}`, i))
-		k := h.begin("exec", "ada", fmt.Sprintf("work %d", i), "--model", model, "--allow", "bash")
+		k := h.begin("exec", "ada", fmt.Sprintf("work %d", i), "--model", model, "--allow", "bash!("+command+")")
 		h.told(told)
 		stumble()
 		fmt.Fprintln(end, "go on")

@@ -163,9 +163,8 @@ var Rules = Op[RulesInput, RuleList]{
 		Help: `List the permission rules that you saved for this project, and those of the setting allow.
 They are stored in ramet's home: no file of a project can allow anything.
 
-A rule means that you aren't asked. It doesn't let a command out of the sandbox: with
-permission = "sandbox", or in mode box, an allowed command still runs confined. The rule
-bash!(COMMAND) runs it outside.`},
+A rule means that you aren't asked. It doesn't let a command out of the sandbox, in any
+mode: the rule bash!(COMMAND) does, for exactly this command.`},
 	Run: func(ctx context.Context, e *Env, in RulesInput) (out RuleList, err error) {
 		home, err := e.Session.HomeDir()
 		if err != nil {

@@ -197,7 +197,7 @@ func (g *guide) script(title string, commands ...[]string) {
 func (g *guide) think() {
 	g.script("Think: an agent reads, writes, runs commands and forks itself. This model is built in; with a key, a real one thinks.",
 		[]string{"exec", "--allow", "write(**)", `write "a ramet shares its roots" to motto.txt`},
-		[]string{"exec", "--allow", "bash(wc *)", "fork two children: one reads motto.txt and one runs `wc -w motto.txt`"},
+		[]string{"exec", "--allow", "bash!(wc -w motto.txt)", "fork two children: one reads motto.txt and one runs `wc -w motto.txt`"},
 		[]string{"ps"})
 }
 

@@ -124,10 +124,6 @@ func examine(e Env, l *Line, ctx context.Context) checkup {
 	}
 	out.add("sandbox", detail, nil)
 
-	if rules, err := boxedRules(ctx, l); err != nil || len(rules) > 0 {
-		out.add("rules", ConfinedRules(rules...), err)
-	}
-
 	if unopened == nil {
 		examineDisk(ws, &out)
 	}

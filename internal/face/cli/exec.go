@@ -74,7 +74,8 @@ exec --continue --all continues everything that was interrupted.
 
 Tools that only read need no approval. Commands and writes need a rule:
 --allow bash, --allow 'bash(go test *)', --allow 'write(docs/**)', or allow in your
-configuration; with permission = "sandbox" they run inside the sandbox. The model
+configuration. Commands run in the sandbox; the rule bash!(COMMAND) runs one outside.
+With permission = "sandbox" they need no rule. The model
 learns which calls were denied and continues without them; the exit code is 7 if
 every call was denied.
 

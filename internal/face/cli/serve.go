@@ -358,7 +358,7 @@ func usesKernel(c *cobra.Command) (uses, starts bool) {
 	}
 }
 
-// refuseConfined refuses what a confined command of an agent can't ask of its kernel. No rule permitted its command line, so
+// refuseConfined refuses what a confined command of an agent can't ask of its kernel. Nothing let it out of the sandbox, so
 // it can do what the agent can do over MCP.
 func (l *Line) refuseConfined(c *cobra.Command) error {
 	name := strings.TrimPrefix(c.CommandPath(), "ramet ")

@@ -117,7 +117,7 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 					}
 					return kernel.Model{Ref: ref, Info: llm.Model{Name: ref.Name}, Provider: model}, nil
 				}},
-				Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tool.Box{bash{ran}}, nil }, Guard: &permit.Policy{Ask: k.Asking(ask), Log: s, Book: &rules{}}},
+				Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tool.Box{bash{ran}}, nil }, Guard: &permit.Policy{Confinable: func() error { return nil }, Ask: k.Asking(ask), Log: s, Book: &rules{}}},
 				Prompts: kernel.Prompts{System: func(agent.Agent, tool.Box) ([]llm.Message, string, error) {
 					return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
 				}},

@@ -86,6 +86,13 @@ func (w *world) ramet(args ...string) string {
 // exec is a turn, or the going on with one.
 func (w *world) exec(more ...string) *exec.Cmd {
 	args := append([]string{"exec", "--json", "--model", w.model, "--timeout", "20m"}, "--allow", "bash", "--allow", "write", "--allow", "edit", "--allow", "fetch")
+	for _, m := range w.task.play { // repositories are read-only in the sandbox
+		for _, c := range m.calls {
+			if command, _ := c.args["command"].(string); strings.Contains(command, "git ") {
+				args = append(args, "--allow", "bash!("+strings.NewReplacer(`\`, `\\`, "*", `\*`, "(", `\(`, ")", `\)`).Replace(command)+")")
+			}
+		}
+	}
 	cmd := w.command(append(args, more...)...)
 	cmd.Stdout, cmd.Stderr = &w.out, os.Stderr
 	if w.scripted {

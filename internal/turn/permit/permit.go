@@ -8,7 +8,7 @@
 //	bash                  every command
 //	bash(go test ./...)   this command line
 //	bash(go test *)       commands that fit, word by word
-//	bash!(make install)   this command line, outside the box
+//	bash!(make install)   this command line, outside the sandbox
 //	write(docs/**)        files that fit; also edit(…), read(…), …
 //	mcp(server)           every tool of an MCP server; mcp(server__tool): one;
 //	                      mcp(server__tool@digest): one, as long as it is described as it is
@@ -17,14 +17,15 @@
 //
 //	ask        files and commands are asked for
 //	edits      files are changed unasked, commands are asked for
-//	box        files are changed unasked, commands run confined
+//	box        files are changed unasked, commands run confined unasked
 //	read-only  nothing is changed or run
 //
 // # Promises
 //
-//   - A rule permits asking less, not leaving the box. Where the mode is box a
-//     command leaves it only by bash!(…), or when a person was asked, with the
-//     command and the model's reason, and said so.
+//   - A rule means fewer questions, in no mode leaving the sandbox: a command that it
+//     permits runs confined. A command runs outside only by bash!(…), or when a person
+//     permitted it once or saved such a rule. An answer that makes another rule
+//     runs the command as that rule does: confined.
 //   - A pattern permits a command line only if it is that very line, or if every
 //     simple command of it fits some pattern: also in lists, pipes, groups and
 //     subshells. Otherwise a line with a substitution, a redirection to a file, a
@@ -89,9 +90,6 @@ type Policy struct {
 	// Acts reports whether a file of this path is one that other programs execute or obey
 	// unasked: no mode lets it be written. nil: none is.
 	Acts func(path string) bool
-	// Boxed is told of the first rule that permits a command which runs confined all
-	// the same, at most once. nil: not reported.
-	Boxed func(a id.Agent, r Rule)
 	// Warn receives an error that didn't change a decision; nil ignores it.
 	Warn func(a id.Agent, what string)
 	// Now is the clock; nil: time.Now.
@@ -99,8 +97,7 @@ type Policy struct {
 
 	mu      sync.Mutex
 	granted map[id.Agent][]Grant // by this process, guarded by mu; the log has them a moment later
-	boxed   sync.Once
-	asking  questioner // one question at a time
+	asking  questioner           // one question at a time
 }
 
 // Book is the rules that a person saved for a project.
@@ -206,26 +203,24 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	if !permitted && d.spec.As != "" {
 		by, permitted = matchHeld(rules, d.spec.As, "")
 	}
-	boxed := d.mode == Box && d.spec.Access == tool.Commands
 	switch {
-	case permitted && (!boxed || by[0].Outside):
+	case permitted && (d.spec.Access != tool.Commands || by[0].Outside):
 		return d.byRule(tool.Free, by), nil
-	case !boxed:
+	case d.spec.Access != tool.Commands:
 	case q.Reason != "":
 		q.Outside = true
 	default:
-		q.Outside = true // without a box, it can only run outside
 		missing := p.confinable()
 		if missing == nil && permitted {
-			if p.Boxed != nil {
-				p.boxed.Do(func() { p.Boxed(q.Agent, by[0].Rule) })
-			}
 			return d.byRule(tool.Confine, by), nil
 		}
-		if missing == nil {
+		if missing == nil && d.mode == Box {
 			return d.allow(tool.Confine, history.ByMode), nil
 		}
-		q.Why = "there is no sandbox to run it in unasked: " + missing.Error()
+		q.Outside = missing != nil // it can only run outside
+		if missing != nil && (permitted || d.mode == Box) {
+			q.Why = "there is no sandbox to run it in unasked: " + missing.Error()
+		}
 	}
 	if standing.broken != nil && q.Why == "" {
 		q.Why = "the settings cannot be read, so nothing of them permits it: " + standing.broken.Error()
@@ -264,9 +259,12 @@ func (d *decision) ask(ctx context.Context) error {
 	if err := q.Check(v); err != nil {
 		v = Verdict{Choice: Refuse, Words: "the answer was not understood: " + err.Error(), By: v.By}
 	}
-	rule := q.Rule
+	rule, grant := q.Rule, tool.Free
 	if v.Choice == ForProject && v.Rule != "" {
 		rule, _ = Parse(v.Rule) // Check has read it
+	}
+	if (v.Choice == ForProject || v.Choice == ForAgent) && d.spec.Access == tool.Commands && !rule.Outside {
+		grant = tool.Confine // as the rule does
 	}
 	if v.Choice == ForProject {
 		if err := p.Book.Save(ctx, rule); err != nil {
@@ -298,7 +296,7 @@ func (d *decision) ask(ctx context.Context) error {
 		return fault.New(fault.Denied, "the user did not permit %s", describeCall(q)).
 			WithHint("do not try it in another way; continue without it, or ask what to do instead")
 	}
-	d.grant, d.record.Answer = tool.Free, history.Allowed
+	d.grant, d.record.Answer, d.record.Confined = grant, history.Allowed, grant == tool.Confine
 	return nil
 }
 

@@ -59,7 +59,12 @@ func TestDecisions(t *testing.T) {
 	}{
 		"reads":                             {&Policy{}, spec("read", tool.Reads), "../x", tool.Free, ""},
 		"processes":                         {&Policy{}, spec("fork", tool.Processes), "", tool.Free, ""},
-		"a rule":                            {&Policy{Given: given(t, "bash(go test *)"), Ask: never}, bash, "go test x", tool.Free, ""},
+		"a rule":                            {&Policy{Given: given(t, "bash(go test *)"), Confinable: there, Ask: never}, bash, "go test x", tool.Confine, ""},
+		"a rule, edits":                     {&Policy{Given: given(t, "bash(go test *)"), Mode: Edits, Confinable: there, Ask: never}, bash, "go test x", tool.Confine, ""},
+		"a rule, no sandbox":                {&Policy{Given: given(t, "bash(go test *)"), Confinable: missing}, bash, "go test x", "", "bash (go test x) was not permitted: there is no sandbox to run it in unasked: no Landlock; and no person can be asked: the user can permit it with --allow 'bash!(go test x)'"},
+		"a rule, no sandbox, yes":           {&Policy{Given: given(t, "bash(go test *)"), Confinable: missing, Ask: says(Once, "")}, bash, "go test x", tool.Free, ""},
+		"a rule, no sandbox, for the agent": {&Policy{Given: given(t, "bash(go test *)"), Confinable: missing, Ask: says(ForAgent, "")}, bash, "go test x", tool.Free, ""},
+		"a rule for a file, no sandbox":     {&Policy{Given: given(t, "write(x)"), Confinable: missing, Ask: never}, write, "x", tool.Free, ""},
 		"a rule, in the box":                {&Policy{Given: given(t, "bash(go test *)"), Mode: Box, Confinable: there}, bash, "go test x", tool.Confine, ""},
 		"all, in the box":                   {&Policy{Given: given(t, "bash"), Mode: Box, Confinable: there}, bash, "go test x", tool.Confine, ""},
 		"leaving the box":                   {&Policy{Given: given(t, "bash", "bash!(go test x)"), Mode: Box, Confinable: there}, bash, "go test x", tool.Free, ""},
@@ -77,21 +82,26 @@ func TestDecisions(t *testing.T) {
 		"box missing, a rule":               {&Policy{Mode: Box, Confinable: missing, Given: given(t, "bash")}, bash, "go test", "", "there is no sandbox"},
 		"no box named":                      {&Policy{Mode: Box}, bash, "go test", "", "there is no sandbox to run it in unasked: this system has none that ramet knows"},
 		"box missing, yes":                  {&Policy{Mode: Box, Confinable: missing, Ask: says(Once, "")}, bash, "go test", tool.Free, ""},
-		"headless":                          {&Policy{Given: given(t, "bash(go test *)")}, bash, "go test && go vet", "", "bash (go test && go vet) was not permitted: no rule permits it, and no person can be asked: the user can permit it with --allow 'bash(go test && go vet)'"},
-		"headless, a quote":                 {&Policy{}, bash, `make "it's"`, "", `--allow 'bash(make "it'\''s")'`},
+		"headless":                          {&Policy{Given: given(t, "bash(go test *)"), Confinable: there}, bash, "go test && go vet", "", "bash (go test && go vet) was not permitted: no rule permits it, and no person can be asked: the user can permit it with --allow 'bash(go test && go vet)'"},
+		"headless, a quote":                 {&Policy{Confinable: there}, bash, `make "it's"`, "", `--allow 'bash(make "it'\''s")'`},
 		"headless, a file":                  {&Policy{}, write, "docs/a.md", "", "--allow 'write(docs/a.md)'"},
-		"headless, nothing":                 {&Policy{}, bash, "x\ny", "", "only --allow bash would permit it, which permits every call of that tool"},
+		"headless, nothing":                 {&Policy{Confinable: there}, bash, "x\ny", "", "only --allow bash would permit it, which permits every call of that tool"},
 		"headless, foreign":                 {&Policy{}, spec("deploy", tool.Commands), "x", "", "no rule can permit this tool"},
 		"once":                              {&Policy{Ask: says(Once, "")}, bash, "rm x", tool.Free, ""},
-		"for the agent":                     {&Policy{Ask: says(ForAgent, "")}, bash, "rm x", tool.Free, ""},
-		"for the project":                   {&Policy{Ask: says(ForProject, ""), Book: &book{}}, bash, "rm x", tool.Free, ""},
-		"nowhere to save":                   {&Policy{Ask: says(ForProject, "")}, bash, "rm x", "", "the answer was not understood"},
-		"nothing to save":                   {&Policy{Ask: says(ForProject, ""), Book: &book{}}, bash, "rm -rf x", "", "destructive"},
-		"nothing to grant":                  {&Policy{Ask: says(ForAgent, "")}, bash, "a\nb", "", "several lines"},
-		"refused":                           {&Policy{Ask: says(Refuse, " ")}, bash, "rm \x1b[2Jx", "", "the user did not permit bash (rm ␛[2Jx): do not try it in another way"},
-		"refused, with words":               {&Policy{Ask: says(Because, "use mv")}, bash, "rm x", "", "the user did not permit bash (rm x) and says: use mv"},
-		"an odd verdict":                    {&Policy{Ask: says("", "")}, bash, "rm x", "", "the user did not permit"},
-		"an old verdict":                    {&Policy{Ask: says("always", "")}, bash, "rm x", "", "the user did not permit"},
+		"once, beside the sandbox":          {&Policy{Confinable: there, Ask: says(Once, "")}, bash, "rm x", tool.Free, ""},
+		"for the agent":                     {&Policy{Confinable: there, Ask: says(ForAgent, "")}, bash, "rm x", tool.Confine, ""},
+		"for the project":                   {&Policy{Confinable: there, Ask: says(ForProject, ""), Book: &book{}}, bash, "rm x", tool.Confine, ""},
+		"for the project, outside": {&Policy{Confinable: there, Book: &book{}, Ask: asker(func(context.Context, Question) (Verdict, error) {
+			return Verdict{Choice: ForProject, Rule: "bash!(rm x)"}, nil
+		})}, bash, "rm x", tool.Free, ""},
+		"for the project, no sandbox": {&Policy{Confinable: missing, Ask: says(ForProject, ""), Book: &book{}}, bash, "rm x", tool.Free, ""},
+		"nowhere to save":             {&Policy{Ask: says(ForProject, "")}, bash, "rm x", "", "the answer was not understood"},
+		"nothing to save":             {&Policy{Ask: says(ForProject, ""), Book: &book{}}, bash, "rm -rf x", "", "destructive"},
+		"nothing to grant":            {&Policy{Ask: says(ForAgent, "")}, bash, "a\nb", "", "several lines"},
+		"refused":                     {&Policy{Ask: says(Refuse, " ")}, bash, "rm \x1b[2Jx", "", "the user did not permit bash (rm ␛[2Jx): do not try it in another way"},
+		"refused, with words":         {&Policy{Ask: says(Because, "use mv")}, bash, "rm x", "", "the user did not permit bash (rm x) and says: use mv"},
+		"an odd verdict":              {&Policy{Ask: says("", "")}, bash, "rm x", "", "the user did not permit"},
+		"an old verdict":              {&Policy{Ask: says("always", "")}, bash, "rm x", "", "the user did not permit"},
 		"cannot be asked": {&Policy{Ask: asker(func(context.Context, Question) (Verdict, error) { return Verdict{Choice: Once}, errors.New("gone") })},
 			bash, "rm x", "", "the user could not be asked: gone"},
 	} {
@@ -172,23 +182,9 @@ func TestTheWayOutOfTheBoxIsAskedFor(t *testing.T) {
 	}
 }
 
-// Rules that were written before the box are told of once.
-func TestARuleThatIsConfinedIsToldOfOnce(t *testing.T) {
-	told := 0
-	p := &Policy{Mode: Box, Confinable: func() error { return nil }, Given: given(t, "bash(make *)"), Boxed: func(id.Agent, Rule) { told++ }}
-	for _, line := range []string{"ls", "make a", "make b"} {
-		if g, _, err := p.Decide(t.Context(), bash, call(line)); g != tool.Confine || err != nil {
-			t.Error(g, err)
-		}
-	}
-	if told != 1 {
-		t.Errorf("told %d times", told)
-	}
-}
-
 func TestAGrantHoldsForThatAndNotForMore(t *testing.T) {
 	asked := 0
-	p := &Policy{Ask: asker(func(_ context.Context, q Question) (Verdict, error) {
+	p := &Policy{Confinable: func() error { return nil }, Ask: asker(func(_ context.Context, q Question) (Verdict, error) {
 		if asked++; q.NoGrant != "" {
 			return Verdict{Choice: Once}, nil
 		}
@@ -202,7 +198,11 @@ func TestAGrantHoldsForThatAndNotForMore(t *testing.T) {
 		{"x $(y)", 4}, {"x $(y)", 4}, {"x $(z)", 5}, {"a\nb", 6}, {"a\nb", 7},
 		{"rm a", 8}, {"rm a", 8}, {"rm a b", 9}, {"git push", 10}, {"git push", 10}, {"git push -f", 11},
 	} {
-		if g, _, err := p.Decide(t.Context(), bash, call(c.line)); g != tool.Free || err != nil || asked != c.asked {
+		want := tool.Confine
+		if strings.Contains(c.line, "\n") { // permitted once
+			want = tool.Free
+		}
+		if g, _, err := p.Decide(t.Context(), bash, call(c.line)); g != want || err != nil || asked != c.asked {
 			t.Errorf("%q: %q, %v, asked %d times", c.line, g, err, asked)
 		}
 	}
@@ -322,7 +322,7 @@ func TestSettingsAreThoseOfTheMoment(t *testing.T) {
 		t.Errorf("in the box: %q %s", g, said)
 	}
 	mode = Ask
-	if g, said := decide(); g != tool.Free || said != "" {
+	if g, said := decide(); g != tool.Confine || said != "" {
 		t.Errorf("by a rule: %q %s", g, said)
 	}
 	rules = nil
@@ -414,16 +414,16 @@ func TestModesAndGrantsInAFamily(t *testing.T) {
 	}
 	write(kid, history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.PermitCommand, CallID: "c", Permission: record, Actor: record.Actor}})
 	// Another process, or this one after a restart, knows it from the history.
-	for _, policy := range []*Policy{p, {Log: s}} {
+	for _, policy := range []*Policy{p, {Log: s, Confinable: p.Confinable}} {
 		for _, a := range []id.Agent{kid, grandkid} {
-			if g, record := decide(policy, a, "make"); g != tool.Free || record.By != history.ByRule || record.From != string(kid) || record.Actor.Who != "ann" {
+			if g, record := decide(policy, a, "make"); g != tool.Confine || record.By != history.ByRule || record.From != string(kid) || record.Actor.Who != "ann" {
 				t.Errorf("%s: %q %+v", a, g, record)
 			}
 		}
-		if g, _ := decide(&Policy{Log: s}, other, "make"); g != "" {
+		if g, _ := decide(&Policy{Log: s, Confinable: p.Confinable}, other, "make"); g != "" {
 			t.Errorf("another agent has it too: %q", g)
 		}
-		if g, _ := decide(&Policy{Log: s}, zero.ID, "make"); g != "" {
+		if g, _ := decide(&Policy{Log: s, Confinable: p.Confinable}, zero.ID, "make"); g != "" {
 			t.Errorf("its parent has it too: %q", g)
 		}
 	}
@@ -437,7 +437,7 @@ func TestModesAndGrantsInAFamily(t *testing.T) {
 	}
 	write(kid, ModeEntry(Ask))
 	testkit.Must(s.Kill(ctx, registry.Kill{Agent: kid}))(t)
-	for _, policy := range []*Policy{{Log: s}, {Log: s, granted: p.granted}} {
+	for _, policy := range []*Policy{{Log: s, Confinable: p.Confinable}, {Log: s, Confinable: p.Confinable, granted: p.granted}} {
 		if g, _ := decide(policy, grandkid, "make"); g != "" {
 			t.Errorf("a grant outlives its agent: %q", g)
 		}
