@@ -32,6 +32,12 @@ func judgeThing(root *os.Root, t thing) string {
 			return "attributes of git that cannot be read"
 		}
 		return judgeAttributes(text)
+	case lines:
+		content, err := readPlain(root, t.path)
+		if err != nil {
+			return "settings that cannot be read"
+		}
+		return judgeLines(t.path, content)
 	case own:
 		return judgeFolder(root, t.path, info.IsDir(), "ramet", ofRamet)
 	case settings:
@@ -196,6 +202,42 @@ func listFolder(root *os.Root, at string) ([]string, error) {
 	names, err := dir.Readdirnames(-1)
 	slices.Sort(names)
 	return names, err
+}
+
+// judgeLines returns why a file of settings may not stay; empty: none of them runs anything.
+func judgeLines(at, content string) string {
+	name := strings.ToLower(path.Base(at))
+	f, ok := formats()[name]
+	if !ok {
+		name = strings.ToLower(path.Base(path.Dir(at))) + "/" + name
+		f, ok = formats()[name]
+	}
+	if !ok {
+		return "other programs obey it unasked"
+	}
+	var all []string
+	if f.sections {
+		found, err := parseConfig("[top]\n" + strings.NewReplacer("[]=", "=", "[] =", "=").Replace(content))
+		if err != nil {
+			return "settings in " + name + " that are not understood"
+		}
+		for _, s := range found {
+			all = append(all, s.name+"="+s.value)
+		}
+	} else {
+		for line := range strings.Lines(content) {
+			line = strings.TrimRight(line, " \t\r\n")
+			if line != "" && line[0] != '#' {
+				all = append(all, line)
+			}
+		}
+	}
+	for _, s := range all {
+		if !f.harmless().MatchString(s) {
+			return "settings in " + name + " that can run a program or name a server (" + text.Line(strings.TrimPrefix(s, "top."), 60) + ")"
+		}
+	}
+	return ""
 }
 
 // setting is one line of a git configuration: its name, with everything but a subsection

@@ -28,6 +28,13 @@ var planted = []string{
 	`echo "touch $RAN" > .envrc`, `mkdir sub; echo "touch $RAN" > sub/.envrc`, `echo '* filter=evil' > .gitattributes`,
 	`mkdir .vscode; echo '{"tasks":[]}' > .vscode/tasks.json`, `mkdir -p sub/.vscode; echo '{"tasks":[]}' > sub/.vscode/tasks.json`,
 	`echo '{"mcpServers":{}}' > .mcp.json`, `mkdir -p sub/.claude; echo '{}' > sub/.claude/settings.json`, `mkdir -p sub/.agents/agents; echo x > sub/.agents/agents/a.md`, `mkdir -p sub; echo x > sub/.bashrc`,
+	`printf 'save-exact=true\nscript-shell=%s\n' ./evil > .npmrc`, `echo 'node-options=--require ./evil.js' > .npmrc`, `echo '//registry.example.com/:_authToken=${TOKEN}' > .npmrc`, `ln -s evil .npmrc`,
+	`echo 'yarnPath: ./evil.cjs' > .yarnrc.yml`, `mkdir sub; echo 'yarn-path "./evil.js"' > sub/.yarnrc`, `echo 'module.exports = {}' > .pnpmfile.cjs`, `echo 'build --workspace_status_command=./evil' > .bazelrc`,
+	`echo evil/1.0 > .bazelversion`, `printf '[build]\nrustc-wrapper = "./evil"\n' > config.toml; mkdir .cargo; mv config.toml .cargo`, `mkdir -p sub/.cargo; printf '[env]\nLD_PRELOAD = "x"\n' > sub/.cargo/config`,
+	`mkdir conf; echo 'build.rustc-wrapper = "./evil"' > conf/config.toml; ln -s conf .cargo`, `mkdir .cargo; printf '[alias]\nfmt = "run --config x"\n' > .cargo/config.toml`,
+	`mkdir .hg; printf '[hooks]\nupdate = ./evil\n' > .hg/hgrc`, `mkdir .hg; echo ../other > .hg/sharedpath`, `mkdir .hg; printf '[paths]\ndefault = ssh://-oProxyCommand=x\n' > .hg/hgrc`,
+	`printf '[env]\n_.source = "evil.sh"\n' > .mise.toml`, `printf '[tools]\nnode = "path:./evil"\n' > mise.toml`, `echo 'node path:./evil' > .tool-versions`, `mkdir .mvn; echo '<extensions/>' > .mvn/extensions.xml`,
+	`echo 'os.system("x")' > .pdbrc`, `mkdir .helix; echo x > .helix/languages.toml`,
 	`mkdir -p deep/shut; echo "touch $RAN" > deep/shut/.envrc; chmod 0 deep/shut deep`,
 }
 
@@ -55,7 +62,7 @@ func TestNothingThatOthersExecuteIsLeftBehind(t *testing.T) {
 // What had such a name before is read-only, wherever it is.
 func TestWhatOthersExecuteCannotBeChanged(t *testing.T) {
 	r := newRoom(t)
-	for name, text := range map[string]string{"sub/deep/.git/config": "[core]\n", "sub/.envrc": "x", ".vscode/tasks.json": "{}", "sub/.mcp.json": "{}", ".agents/agents/a.md": "x", "hooks/pre-commit": "x"} {
+	for name, text := range map[string]string{"sub/deep/.git/config": "[core]\n", "sub/.envrc": "x", ".vscode/tasks.json": "{}", "sub/.mcp.json": "{}", ".agents/agents/a.md": "x", "hooks/pre-commit": "x", ".npmrc": "save-exact=true\n", "sub/.cargo/config.toml": "[build]\n", "sub/.hg/hgrc": "[paths]\n"} {
 		at := filepath.Join(r.root, name)
 		testkit.OK(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		testkit.OK(t, os.WriteFile(at, []byte(text), 0o644))
@@ -64,6 +71,7 @@ func TestWhatOthersExecuteCannotBeChanged(t *testing.T) {
 	for _, script := range []string{
 		"echo x > sub/deep/.git/config", "rm -r sub/deep/.git", "mv sub/deep/.git x", "echo x >> sub/.envrc", "rm sub/.envrc", "mv file sub/.envrc", "ln sub/.envrc x",
 		"echo x > .vscode/new", "echo x > .vscode/tasks.json", "echo x > sub/.mcp.json", "echo x > .agents/agents/a.md", "echo x > .agents/new", "echo x > hooks/pre-commit", "echo x > hooks/new", "mv hooks x",
+		"echo script-shell=x >> .npmrc", "rm .npmrc", "echo x >> sub/.cargo/config.toml", "echo x >> sub/.hg/hgrc",
 	} {
 		c := sh(r.root, script)
 		c.Confine = r.guarded()
@@ -91,6 +99,12 @@ func TestNewProjectsStay(t *testing.T) {
 		`mkdir -p new/src new/.git/hooks new/.git/info new/.git/objects/pack new/.git/refs/heads; printf '[core]\n\tbare = false\n\trepositoryformatversion = 0\n\tfilemode = true\n\tlogallrefupdates = true\n' > new/.git/config
 		 echo 'ref: refs/heads/master' > new/.git/HEAD; echo '#!/bin/sh' > new/.git/hooks/README.sample; echo /target > new/.gitignore; touch new/Cargo.toml`,
 		`mkdir -p new/.vscode new/src; echo '{"recommendations":[]}' > new/.vscode/extensions.json; printf '* text=auto eol=lf\n' > new/.gitattributes; echo 'engine-strict=true' > new/.npmrc; echo '{}' > new/package.json`,
+		// Settings that run nothing.
+		`mkdir -p new/.cargo/registry new/.hg new/.mvn/wrapper; printf '; saved\nsave-exact=true\nregistry=https://registry.npmjs.org/\npublic-hoist-pattern[]=*eslint*\n' > new/.npmrc
+		 printf '# yarn\nnodeLinker: node-modules\n' > new/.yarnrc.yml; printf 'common --enable_bzlmod\ntest --test_output=errors\n' > new/.bazelrc; echo 7.4.1 > new/.bazelversion
+		 printf '[alias]\nxtask = "run --package xtask --"\n[build]\njobs = 4\n' > new/.cargo/config.toml; echo x > new/.cargo/registry/config.json
+		 printf '[paths]\ndefault = https://example.com/repo\n' > new/.hg/hgrc; printf '[tools]\nnode = "20"\n' > new/mise.toml; printf 'nodejs 20.1.0 18.0.0\nruby 3.2.1\n' > new/.tool-versions; touch new/.mvn/wrapper/maven-wrapper.properties`,
+		`mkdir new; cd new; echo '{"name":"a","version":"1.0.0"}' > package.json; echo 'save-exact=true' > .npmrc; npm install --silent --offline --no-audit --no-fund; npm ci --silent --offline --no-audit --no-fund; test -e package-lock.json`,
 	} {
 		r := newRoom(t)
 		c := sh(r.root, "set -e; "+script, "HOME="+r.outside)

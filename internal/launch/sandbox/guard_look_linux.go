@@ -154,7 +154,7 @@ func (f *folder) read(root int, old map[string]*folder) error {
 			}
 			bare[part] = name
 		}
-		if k, ok := kindOf(name); ok {
+		if k, ok := kindAt(f.path, name, e.IsDir()); ok {
 			if t, err := statThing(fd, name, k); err == nil {
 				t.path = path.Join(f.path, name)
 				f.things = append(f.things, t)

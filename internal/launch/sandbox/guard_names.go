@@ -16,6 +16,7 @@ const (
 	own             kind = "ramet"      // a folder of ours
 	settings        kind = "settings"   // a folder of which some files act
 	acting          kind = "acting"     // a file that acts
+	lines           kind = "lines"      // a file of settings, some of which act
 	hooks           kind = "hooks"      // a folder whose programs git runs
 	top             kind = "top"        // a part of the folder itself, which git takes for a repository
 	part            kind = "part"       // the same, where git does not yet
@@ -26,16 +27,23 @@ const (
 var names = sync.OnceValue(func() map[string]kind {
 	all := map[string]kind{".git": repository, ".gitattributes": guardAttributes, ".ramet": own, ".husky": hooks}
 	// Editors and agents that read a folder when they are opened in it.
-	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .agents .cursor .gemini .codex .opencode .goose .windsurf .devcontainer .kiro .aider") {
+	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .agents .cursor .gemini .codex .opencode .goose .windsurf .devcontainer .kiro .aider .helix .theia") {
 		all[n] = settings
 	}
 	// Shells, direnv, editors, debuggers and interpreters that execute a file of this name
 	// where they stand, and what a shell executes in a home.
 	for _, n := range strings.Fields(`.envrc .autoenv .mcp.json mcp.json opencode.json opencode.jsonc .devcontainer.json
+		.pnpmfile.cjs .pnpmfile.mjs .bazeliskrc .autoenv.zsh .autoenv_leave.zsh .autoenv.leave .rvmrc .lazy.lua .ycm_extra_conf.py .dir-locals-2.el
+		.pdbrc .ghci .ocamlinit .iex.exs .erlang .renviron .rdata
 		.exrc .vimrc .nvimrc .nvim.lua .lvimrc .dir-locals.el .gdbinit .lldbinit .rprofile .irbrc .pryrc .psqlrc .sqliterc
 		.bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .cshrc .tcshrc .login .kshrc .inputrc
 		.gitconfig .tmux.conf .screenrc .xinitrc .xprofile .xsession .xsessionrc .pam_environment`) {
 		all[n] = acting
+	}
+	for n := range formats() {
+		if !strings.Contains(n, "/") {
+			all[n] = lines
+		}
 	}
 	return all
 })
@@ -107,7 +115,7 @@ func FirstActing(paths []string, exists func(path string) bool) string {
 func ActsByName(file string) bool {
 	parts := strings.Split(file, "/")
 	for i, name := range parts {
-		k, ok := kindOf(name)
+		k, ok := kindAt(path.Join(parts[:i]...), name, i < len(parts)-1)
 		switch {
 		case !ok:
 		case k == settings && i == len(parts)-2 && harmlessIn[strings.ToLower(parts[i+1])]:

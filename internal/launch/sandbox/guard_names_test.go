@@ -7,6 +7,7 @@ func TestActs(t *testing.T) {
 		".envrc": true, "sub/.EnvRC": true, ".git/hooks/pre-commit": true, "a/.git/config": true, ".gitattributes": true,
 		".vscode/tasks.json": true, ".vscode/extensions.json": false, ".husky/pre-push": true, ".mcp.json": true, ".bashrc": true,
 		".ramet/config.toml": true, ".ramet/runs/r1/x": false, ".claude/settings.json": true, ".agents/agents/a.md": true, ".agents/skills/s/run.sh": true, ".agents/README.md": false, "agents/a.md": false,
+		".npmrc": true, "sub/.cargo/config.toml": true, ".Cargo/Config": true, ".cargo": true, ".cargo/registry/x": false, "config.toml": false, ".hg/hgrc": true, ".hg/store/x": false, "mise.toml": true, "minutes.toml": false, ".pnpmfile.cjs": true,
 		"main.go": false, "docs/mcp.md": false, ".github/workflows/ci.yml": false, ".gitignore": false, "environment/rc": false,
 	} {
 		if got := ActsByName(path); got != want {
