@@ -241,8 +241,8 @@ var reasons = map[string]llm.Reason{
 }
 
 func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
-	if d.reason == "" && d.ended {
-		d.reason = "[DONE]" // some servers say no more than that
+	if d.reason == "" && d.ended && !d.parts.Calls() {
+		d.reason = "[DONE]" // some servers say no more than that; of a call nothing says that it is whole
 	}
 	if d.reason == "" {
 		return nil, llm.Finish{}, false

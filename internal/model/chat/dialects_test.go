@@ -104,6 +104,7 @@ func TestOddChunks(t *testing.T) {
 		"usage of DeepSeek":  {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_cache_hit_tokens":4}}`}, "a", llm.Usage{Input: 6, Output: 1, CacheRead: 4}, ""},
 		"no [DONE]":          {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`}, "a", llm.Usage{}, ""},
 		"[DONE] alone":       {[]string{`{"choices":[{"delta":{"content":"a"}}]}`, "[DONE]"}, "a", llm.Usage{}, ""},
+		"a call, [DONE]":     {[]string{`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"rm","arguments":"{}"}}]}}]}`, "[DONE]"}, "", llm.Usage{}, fault.StreamCut},
 		"no end at all":      {[]string{`{"choices":[{"delta":{"content":"a"}}]}`}, "a", llm.Usage{}, fault.StreamCut},
 		"thinking beside":    {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":18,"completion_tokens_details":{"reasoning_tokens":7}}}`}, "a", llm.Usage{Input: 10, Output: 8, Reasoning: 7}, ""},
 		"thinking within":    {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18,"completion_tokens_details":{"reasoning_tokens":7}}}`}, "a", llm.Usage{Input: 10, Output: 8, Reasoning: 7}, ""},
