@@ -26,6 +26,7 @@ const (
 	Commands  Access = "commands"  // runs programs
 	Servers   Access = "servers"   // calls a program of a third party, which can do anything
 	Fetches   Access = "fetches"   // reads from other hosts: permitted by host
+	Connects  Access = "connects"  // a running command connects to other hosts: permitted by host and port
 	Processes Access = "processes" // acts on agents: unasked, within budget and descent
 )
 

@@ -25,9 +25,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -36,6 +34,7 @@ import (
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
 
+	"ramet/internal/base/address"
 	"ramet/internal/base/text"
 )
 
@@ -151,12 +150,12 @@ func Get(ctx context.Context, raw string, o Options) (Page, error) {
 
 // client dials what is public, and nothing else.
 func (o Options) client() *http.Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
-		to, err := netip.ParseAddrPort(address)
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, dialled string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(dialled)
 		if err != nil {
 			return err
 		}
-		if !isPublic(to.Addr()) && (o.Permit == nil || !o.Permit(to)) {
+		if !address.IsPublic(to.Addr()) && (o.Permit == nil || !o.Permit(to)) {
 			return errPrivate{to.Addr()}
 		}
 		return nil
@@ -182,45 +181,6 @@ func (o Options) client() *http.Client {
 
 func hasUsualPort(u *url.URL) bool {
 	return hostOf(u) == strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-}
-
-// closed are networks that are not public although the library has no word for them.
-var closed = sync.OnceValue(func() (out []netip.Prefix) {
-	for _, s := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "fec0::/10", "3fff::/20", "5f00::/16",
-	} {
-		out = append(out, netip.MustParsePrefix(s))
-	}
-	return out
-})
-
-// isPublic reports whether an address is one of the open net. Those that carry an IPv4 address
-// are judged by it.
-func isPublic(a netip.Addr) bool {
-	a = a.WithZone("").Unmap()
-	if inner, ok := embeddedIPv4(a); ok {
-		return isPublic(inner)
-	}
-	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
-		return false
-	}
-	return !slices.ContainsFunc(closed(), func(p netip.Prefix) bool { return p.Contains(a) })
-}
-
-// embeddedIPv4 returns the IPv4 address in one that leads to it: NAT64, 6to4, and the old form.
-func embeddedIPv4(a netip.Addr) (netip.Addr, bool) {
-	if !a.Is6() {
-		return a, false
-	}
-	b := a.As16()
-	switch {
-	case netip.MustParsePrefix("64:ff9b::/96").Contains(a), netip.MustParsePrefix("::/96").Contains(a) && a != netip.IPv6Loopback() && a != netip.IPv6Unspecified():
-		return netip.AddrFrom4([4]byte(b[12:16])), true
-	case netip.MustParsePrefix("2002::/16").Contains(a):
-		return netip.AddrFrom4([4]byte(b[2:6])), true
-	}
-	return a, false
 }
 
 // explainFailure returns why nothing was read.

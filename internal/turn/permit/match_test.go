@@ -309,7 +309,7 @@ func TestRulesAreReadAndWritten(t *testing.T) {
 
 func TestWrongRulesSayWhereAndWhat(t *testing.T) {
 	for s, want := range map[string]string{
-		"":                 `rule "": there is no tool "": the tools are: bash, edit, fetch, fork, glob, grep, list, mcp, merge, read, write`,
+		"":                 `rule "": there is no tool "": the tools are: bash, edit, fetch, fork, glob, grep, list, mcp, merge, net, read, write`,
 		"*":                `rule "*": there is no tool "*": the tools are: `,
 		"bsh(go test)":     `there is no tool "bsh": did you mean "bash"?`,
 		"Write(x)":         `there is no tool "Write": did you mean "write"?`,

@@ -13,6 +13,8 @@
 //	mcp(server)           every tool of an MCP server; mcp(server__tool): one;
 //	                      mcp(server__tool@digest): one, as long as it is described as it is
 //	fork(claude)          children that this program drives
+//	net(example.com)      connections of confined commands to this host, on the ports 80 and 443;
+//	                      net(*.example.com): to those below it; net(example.com:8443): on this port
 //	fetch(example.com)    pages of this host; *.example.com: of those below it
 //
 //	ask        files and commands are asked for
@@ -203,6 +205,12 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	if !permitted && d.spec.As != "" {
 		by, permitted = matchHeld(rules, d.spec.As, "")
 	}
+	if !permitted && q.Tool == Network {
+		if err := refuseHost(rules, q.Subject); err != nil {
+			d.record = d.refuse(history.ByRule)
+			return true, err
+		}
+	}
 	switch {
 	case permitted && (d.spec.Access != tool.Commands || by[0].Outside):
 		return d.byRule(tool.Free, by), nil
@@ -362,8 +370,11 @@ func refuseUnasked(q Question) error {
 
 // describeCall returns a call in one line.
 func describeCall(q Question) string {
-	if q.Summary == "" {
+	switch {
+	case q.Summary == "":
 		return q.Tool
+	case q.Tool == Network:
+		return "network to " + q.Subject
 	}
 	return q.Tool + " (" + q.Summary + ")"
 }

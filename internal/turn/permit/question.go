@@ -46,6 +46,10 @@ type Question struct {
 	NoRule  string // why nothing can be saved; empty: something can
 }
 
+// BeforeCall reports whether the question decides if a call begins. Others are asked while a call runs: the model's own,
+// and those about the network.
+func (q Question) BeforeCall() bool { return q.Says == "" && q.Tool != Network }
+
 // Does returns all that a person must have seen who permits the call.
 func (q Question) Does() string {
 	if q.Whole != "" {
@@ -221,6 +225,8 @@ func proposeRule(tool, subject, digest string, outside bool) (Rule, string) {
 		return checkWritable(Rule{Tool: servers, Pattern: subject + "@" + digest}, subject)
 	case tool == servers:
 		return checkWritable(Rule{Tool: servers, Pattern: subject}, subject)
+	case tool == Network:
+		return checkWritable(hostRule(subject), subject)
 	case tool != shell && (!fs.ValidPath(subject) || subject == "."):
 		return Rule{}, "the path leaves the workspace, or is none"
 	case tool != shell:

@@ -18,7 +18,7 @@ import (
 
 // toolNames lists the names that a rule can begin with.
 var toolNames = sync.OnceValue(func() []string {
-	out := []string{servers}
+	out := []string{servers, Network}
 	for _, t := range toolinfo.All() {
 		if t.Subject != toolinfo.None {
 			out = append(out, t.Name)
@@ -155,6 +155,8 @@ func checkPattern(tool, pattern string) (at int, why string) {
 		return checkCommand(pattern)
 	case tool == servers:
 		return checkServer(pattern)
+	case tool == Network:
+		return checkHost(pattern)
 	}
 	return checkPath(pattern)
 }
@@ -191,6 +193,10 @@ func matchRules(rules []Rule, tool, subject string) (by []Rule, ok bool) {
 	for _, r := range rules {
 		switch {
 		case r.Tool == "" || r.Tool != tool:
+		case tool == Network:
+			if matchHost(r.Pattern, subject) {
+				return []Rule{r}, true
+			}
 		case r.Pattern == "":
 			return []Rule{r}, true
 		default:

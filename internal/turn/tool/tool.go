@@ -38,6 +38,7 @@ const (
 	Commands  = toolinfo.Commands
 	Servers   = toolinfo.Servers
 	Fetches   = toolinfo.Fetches
+	Connects  = toolinfo.Connects
 	Processes = toolinfo.Processes
 )
 
@@ -213,7 +214,9 @@ type Call struct {
 	// nowhere. Empty: whatever it is now.
 	Subject string
 	Output  func([]byte) // takes what a command prints, as it comes; never nil
-	Model   llm.Model    // who will read the answer
+	// Record writes into the history what a person permitted while the call runs. nil: nothing is written.
+	Record func(context.Context, *history.Permission) error
+	Model  llm.Model // who will read the answer
 	// Note is for the model, beside the answer: a tool that writes its result itself (Recorded)
 	// puts it there. Empty: nothing.
 	Note string
