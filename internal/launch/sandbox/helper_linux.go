@@ -168,6 +168,7 @@ func (o order) prepare() error {
 		steps = append(steps,
 			step("mounts", func() error { return o.Box.enclose(o.Replace, o.Dir, o.Path) }),
 			step("loopback", o.Box.loopback),
+			step("listen", o.sendListener),
 			step("landlock", func() (err error) { rules, err = o.Box.rules(); return err }),
 			step("limits", o.Box.Limits.bound),
 			step("privileges", dropAll),

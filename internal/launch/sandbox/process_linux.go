@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -24,14 +25,15 @@ const patience = 10 * time.Second
 
 // Process is a command that was started.
 type Process struct {
-	cmd     *exec.Cmd
-	way     way
-	space   *os.File    // its PID namespace, held so that no other gets its number; may be nil
-	mark    string      // in its environment, without namespaces
-	temp    *tempFolder // nil: it is not confined
-	watch   *GuardWatch // nil: names are not looked after
-	group   *group      // nil: the helper alone looks after limits
-	control *os.File
+	cmd      *exec.Cmd
+	way      way
+	space    *os.File    // its PID namespace, held so that no other gets its number; may be nil
+	mark     string      // in its environment, without namespaces
+	temp     *tempFolder // nil: it is not confined
+	watch    *GuardWatch // nil: names are not looked after
+	group    *group      // nil: the helper alone looks after limits
+	control  *os.File
+	listener net.Listener // of Box.Listen; may be nil
 
 	kill   sync.Once
 	killed atomic.Bool
@@ -78,6 +80,9 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 	callers.Delete(p.cmd.Process.Pid) // before the number is free
 	waited := p.cmd.Wait()
 	stop()
+	if p.listener != nil {
+		p.listener.Close() // and the command's network goes with it
+	}
 	p.result.Killed = p.killed.Load()
 	p.control.Close()
 	left := p.leftOver()

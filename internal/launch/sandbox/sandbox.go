@@ -62,6 +62,7 @@ package sandbox
 
 import (
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,6 +121,9 @@ type Box struct {
 	Keep    []string // what it may not write even so
 	Hide    []string // files and folders that it may not read
 	Network bool     // whether it may use the network
+	// Listen is called with a listener at ListenAddress in the command's own network, where no other has one, when
+	// the command has begun. The listener is closed when the command is dead. nil, or with Network: there is none.
+	Listen func(net.Listener)
 	// Guard is a folder outside of Write, made when needed, to which is moved what the
 	// command leaves below Guarded under a name that other programs execute (package
 	// guard). What has such a name already is kept. Empty: names are not looked after.
@@ -128,6 +132,10 @@ type Box struct {
 	Forbid  []string // with Guard: files that must not come into being, whatever they hold
 	Limits  Limits   // when one is reached, everything of the command is killed
 }
+
+// ListenAddress is where a confined command finds Box.Listen. No program chooses this port by itself: it is above those
+// that the kernel gives away.
+const ListenAddress = "127.0.0.1:61080"
 
 // Result describes how a command ended.
 type Result struct {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,9 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		}
 		if o.watch, err = c.Confine.watch(o.Box); err != nil {
 			return nil, err
+		}
+		if !c.Confine.Network {
+			o.listen = c.Confine.Listen
 		}
 	}
 	return o.start(ctx, c.Output)
@@ -168,6 +172,18 @@ func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Write
 		cmd.ExtraFiles = append(cmd.ExtraFiles, into)
 		o.Guarded, o.Quarantine = o.watch.State(), filepath.Base(o.watch.Into())
 	}
+	var ours, theirs *os.File // the ends of a socket for the listener
+	if o.listen != nil {
+		var err error
+		if ours, theirs, err = socketPair(); err != nil {
+			pipes.close()
+			return nil, fault.New(fault.Failed, "confine command: %w", err)
+		}
+		defer ours.Close()
+		defer theirs.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, theirs)
+		o.ListenFD = controlFD - 1 + len(cmd.ExtraFiles)
+	}
 	var group *group
 	if o.Box != nil {
 		group = newGroup(o.Box.Limits)
@@ -201,6 +217,9 @@ func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Write
 	if err = gob.NewEncoder(controlW).Encode(o); err == nil {
 		err = readReport(reports, &first)
 	}
+	if err == nil && first.Step == "" && ours != nil {
+		p.listener, err = receiveListener(ours)
+	}
 	if err != nil || first.Step != "" {
 		stop()
 		p.Kill()
@@ -221,6 +240,9 @@ func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Write
 			return nil, fault.New(fault.Failed, "start %s in %s: %s", o.Path, o.Dir, first.Why)
 		}
 		return nil, &refusal{step: first.Step, why: first.Why, denied: first.Denied}
+	}
+	if p.listener != nil {
+		o.listen(p.listener)
 	}
 	go p.follow(stop, reports, newDrain(outR, output), []*os.File{reportR, outR})
 	return p, nil
@@ -323,8 +345,11 @@ type order struct {
 	Guarded    *GuardState
 	Quarantine string // its name in the folder of guardFD
 
+	ListenFD int // the descriptor on which the helper sends a listener; 0: it makes none
+
 	watch  *GuardWatch // these stay here
 	socket string
+	listen func(net.Listener)
 	speaks *Speech
 }
 
