@@ -314,6 +314,8 @@ type tools struct {
 	note   func(id.Agent, string)
 	jobs   *local.Jobs
 	person talk.Person
+	// network decides which hosts confined commands reach.
+	network local.Network
 
 	mu   sync.Mutex
 	told map[string]bool // notes about servers
@@ -347,12 +349,12 @@ func (t *tools) local(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := t.at(root, a, t.jobs)
+	box, err := t.at(root, a, t.jobs, t.network)
 	return append(box, talk.New(t.person)...), err
 }
 
-// at are the tools for a folder; without jobs commands end with their calls.
-func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs) (tool.Box, error) {
+// at are the tools for a folder; without jobs commands end with their calls, and without network they have none.
+func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs, network local.Network) (tool.Box, error) {
 	ws := t.request.Workspace
 	keep, err := readOnly(ws, root)
 	if err != nil {
@@ -360,7 +362,7 @@ func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs) (tool.Box, erro
 	}
 	env := t.environment(a)
 	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Socket: t.request.socket, Env: launch.EnvironmentFor(variables(env)), Umask: umask(env), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
-		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
+		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs, Network: network,
 		Replaces: ws.Files().Replaces(a.ID, root)})
 	if err != nil {
 		return nil, err
@@ -378,7 +380,7 @@ func (t *tools) chosen(work *runner.WorkerPool) func(agent.Agent) (tool.Box, err
 		if !belongs {
 			return t.box(a)
 		}
-		box, err := t.at(a.Cwd, a, nil)
+		box, err := t.at(a.Cwd, a, nil, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -56,7 +56,7 @@ func newParts(r request, work *runner.WorkerPool, hide []string, k *kernel.Kerne
 	models := &models{request: r, drivers: drivers, environment: environment, open: map[openModel]kernel.Model{}, queue: decorate.WithQueue(r.Config.Parallels())}
 	return &parts{
 		request: r, work: work, policy: policy, jobs: jobs, drivers: drivers, models: models,
-		tools: &tools{request: r, environment: environment, hidden: hide, jobs: jobs, person: policy, window: models.window, note: note},
+		tools: &tools{request: r, environment: environment, hidden: hide, jobs: jobs, person: policy, network: policy, window: models.window, note: note},
 		joins: &joining{request: r, note: note},
 	}
 }

@@ -1,9 +1,11 @@
-// Package address tells the addresses of the open net from those of this machine and of private networks.
+// Package address tells the addresses of the open net from those of this machine and of private networks, and
+// names of hosts from addresses.
 package address
 
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -44,4 +46,18 @@ func embeddedIPv4(a netip.Addr) (netip.Addr, bool) {
 		return netip.AddrFrom4([4]byte(b[2:6])), true
 	}
 	return a, false
+}
+
+// IsHostName reports whether a text is the name of a host, which cannot be taken for an address.
+func IsHostName(name string) bool {
+	labels := strings.Split(name, ".")
+	last := labels[len(labels)-1]
+	if len(name) > 253 || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(strings.ToLower(last), "0x") {
+		return false
+	}
+	return !slices.ContainsFunc(labels, func(l string) bool {
+		return l == "" || len(l) > 63 || strings.IndexFunc(l, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+		}) >= 0
+	})
 }

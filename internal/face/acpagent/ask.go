@@ -23,7 +23,7 @@ func (k asker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, erro
 	if err != nil {
 		return permit.Verdict{}, err
 	}
-	if own && q.CallID != "" && q.Says == "" {
+	if own && q.CallID != "" && q.BeforeCall() {
 		c.happen.known(q.CallID) // the editor knows the call before it is asked about it
 	}
 	r := sdk.RequestPermissionRequest{SessionId: c.id(), ToolCall: asked(q, own), Options: options(q, own)}
@@ -47,7 +47,7 @@ func (k asker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, erro
 	if q.Check(v) != nil {
 		v.Choice = permit.Refuse
 	}
-	if !own || q.Says != "" {
+	if !own || !q.BeforeCall() {
 		c.settled(asked(q, own), v.Choice != permit.Refuse)
 	}
 	return v, nil
@@ -77,7 +77,7 @@ func (s *Server) above(ctx context.Context, a id.Agent) (c *conversation, own bo
 // asked returns the question that the editor shows its user.
 func asked(q permit.Question, own bool) sdk.ToolCallUpdate {
 	call := q.CallID
-	if !own || q.Says != "" {
+	if !own || !q.BeforeCall() {
 		call = "question-" + q.Agent.Short() + "-" + call
 	}
 	title, kind := titled(q.Tool, q.Summary), kindOf(q.Tool)

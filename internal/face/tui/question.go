@@ -411,6 +411,8 @@ func (q *asked) what(agent string) (line, subject string) {
 		line = agent + " wants to run"
 	case "write", "edit":
 		line = agent + " wants to " + q.Tool
+	case permit.Network:
+		line = agent + " wants to use the network"
 	}
 	if agent == "0" {
 		line = "Agent " + line

@@ -171,7 +171,7 @@ func (l *Local) launch(g tool.Grant, one *job, timeout time.Duration) error {
 			late = timeout
 		}
 		one.release()
-		return describeEnding(r, err, late, g, one.peek)
+		return describeEnding(r, err, late, confinedTo(g, false), one.peek)
 	}, func() { jobs.told(l.o.For) })
 	jobs.put(l.o.For, one.number, one)
 	return nil

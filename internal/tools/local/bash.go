@@ -71,8 +71,10 @@ func (l *Local) runBash(ctx context.Context, c tool.Call, args bashArgs) (tool.A
 		timeout = time.Duration(args.Timeout * float64(time.Second))
 	}
 	timeout = min(timeout, l.o.Limits.MaxTimeout)
-	timed, cancel := context.WithTimeout(ctx, timeout)
+	timed, cancel := context.WithCancel(ctx)
 	defer cancel()
+	limit := newLimit(timeout, cancel)
+	defer limit.timer.Stop()
 
 	out := newEnds(l.o.Limits.Head, l.o.Limits.Tail)
 	all := &spool{l: l, name: "bash"}
@@ -89,11 +91,14 @@ func (l *Local) runBash(ctx context.Context, c tool.Call, args bashArgs) (tool.A
 		asked.next = cmd.Output
 		cmd.Args, cmd.Output = l.shell(command), asked
 	}
+	network := l.connect(timed, &cmd, c, args.Command, limit)
 	p, err := launch.Start(timed, launch.Program{Purpose: launch.AgentCommand, Command: cmd})
 	if err != nil {
+		network.Close()
 		return tool.Answer{}, sentenceError("Nothing was run: %w", err)
 	}
 	result, err := p.Wait()
+	notes := network.Close()
 	said, memory := "", ""
 	if asked != nil {
 		said, memory = l.move(from, asked.end())
@@ -102,7 +107,8 @@ func (l *Local) runBash(ctx context.Context, c tool.Call, args bashArgs) (tool.A
 	if ctx.Err() != nil {
 		return tool.Answer{Text: appendLine(out.String(), "[stopped]"), IsError: true}, ctx.Err()
 	}
-	how, failed := describeEnding(result, err, timeout, c.Grant, out.String)
+	result.Notes = strings.Join(append(notes, result.Notes), "\n")
+	how, failed := describeEnding(result, err, timeout, confinedTo(c.Grant, network != nil), out.String)
 	if said != "" {
 		how = strings.TrimPrefix(how+"\n"+said, "\n")
 	}
@@ -127,8 +133,9 @@ func (l *Local) command(line string, g tool.Grant) (sandbox.Command, error) {
 	return cmd, nil
 }
 
-// describeEnding describes how a command ended, in lines below its output; empty: well.
-func describeEnding(result sandbox.Result, err error, timeout time.Duration, g tool.Grant, printed func() string) (how string, failed bool) {
+// describeEnding describes how a command ended, in lines below its output; empty: well. Confined is what it could do in
+// the box; empty: it ran outside.
+func describeEnding(result sandbox.Result, err error, timeout time.Duration, confined string, printed func() string) (how string, failed bool) {
 	failed = true
 	switch {
 	case err != nil:
@@ -144,13 +151,25 @@ func describeEnding(result sandbox.Result, err error, timeout time.Duration, g t
 	default:
 		failed = false
 	}
-	if failed && g == tool.Confine {
-		how += "\n" + explainBox(printed())
+	if failed && confined != "" {
+		how += "\n" + explainBox(confined, printed())
 	}
-	for line := range strings.Lines(result.Notes) {
+	for line := range strings.Lines(strings.TrimSpace(result.Notes)) {
 		how = strings.TrimPrefix(how+"\n["+text.Safe(strings.TrimSpace(line))+"]", "\n")
 	}
 	return how, failed
+}
+
+// confinedTo describes what a command can do in the box; empty: it runs outside.
+func confinedTo(g tool.Grant, network bool) string {
+	const writing = "writing only in the workspace and $TMPDIR, "
+	switch {
+	case g != tool.Confine:
+		return ""
+	case network:
+		return writing + "network only through the proxy in HTTP_PROXY, to hosts that rules such as net(HOST) permit"
+	}
+	return writing + "no network"
 }
 
 // refusals match the messages of programs if a file may not be written, or there is no network.
@@ -159,8 +178,7 @@ var refusals = text.Regexp(`(?i)operation not permitted|permission denied|device
 	`unknown host|network error|connection refused|failed to connect|could not connect|can't connect|getaddrinfo`)
 
 // explainBox says of a command that failed in the box whether the box may be why.
-func explainBox(out string) string {
-	const what = "writing only in the workspace and $TMPDIR, no network"
+func explainBox(what, out string) string {
 	if refusals().MatchString(out) {
 		return "[the box may be the cause: it ran confined, " + what + "; if it must have more, call it again with outside and say why]"
 	}

@@ -19,8 +19,8 @@
 //     forks and later processes know the same.
 //   - Commands see the environment that was given and no input. What they start dies
 //     with them. Where they are not set free (tool.Confine) they run in the sandbox: writing
-//     below the root only, but not its .git and .ramet, and without network; what they
-//     leave under names that other programs execute is judged (package sandbox). Where
+//     below the root only, but not its .git and .ramet, and without network but for hosts
+//     that Options.Network permits to those that are waited for; what they leave under names that other programs execute is judged (package sandbox). Where
 //     there is no sandbox they are refused.
 //   - Answers are bounded, whatever the size of files and output, and free of escape
 //     codes. What is left out is said; it lies in a file (Options.Outputs) that read and grep find.
@@ -44,6 +44,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
+	"ramet/internal/launch/proxy"
 	"ramet/internal/tools/fetch"
 	"ramet/internal/turn/tool"
 )
@@ -78,8 +79,11 @@ type Options struct {
 	Replaces func(path string, old, content []byte)
 	Limits   Limits
 	// Jobs holds the commands that continue in the background; nil: there are none.
-	Jobs  *Jobs
-	Fetch fetch.Options // for tests: the zero value keeps what package fetch promises
+	Jobs *Jobs
+	// Network decides which hosts confined commands reach that are waited for; nil: they have no network.
+	Network Network
+	Proxy   proxy.Options // for tests: the zero value uses the machine's network
+	Fetch   fetch.Options // for tests: the zero value keeps what package fetch promises
 	// For is the agent for which commands are started: they bear its mark.
 	For    id.Agent
 	Socket string // see sandbox.Command

@@ -218,11 +218,8 @@ func (r *turn) permit(ctx context.Context, j *job) error {
 	switch {
 	case err == nil:
 		// A person's yes is durable before anything happens because of it.
-		if record != nil && record.By == history.ByPerson {
-			yes := history.Meta{Command: history.PermitCommand, CallID: text.Storable(j.call.CallID), Permission: record, Actor: record.Actor}
-			if err := r.write(ctx, history.Draft{Kind: history.Command, Meta: yes}); err != nil {
-				return err
-			}
+		if err := r.recordYes(ctx, j, record); err != nil {
+			return err
 		}
 		j.made.Grant, j.started = grant, true
 		return nil
@@ -232,6 +229,15 @@ func (r *turn) permit(ctx context.Context, j *job) error {
 		return nil
 	}
 	return err
+}
+
+// recordYes writes into the history that a person permitted a call, or something that the call does.
+func (r *turn) recordYes(ctx context.Context, j *job, record *history.Permission) error {
+	if record == nil || record.By != history.ByPerson {
+		return nil
+	}
+	yes := history.Meta{Command: history.PermitCommand, CallID: text.Storable(j.call.CallID), Permission: record, Actor: record.Actor}
+	return r.write(ctx, history.Draft{Kind: history.Command, Meta: yes})
 }
 
 // run runs a tool. Its panic is its own.
@@ -247,6 +253,14 @@ func (r *turn) run(ctx context.Context, j *job) {
 	}()
 	defer r.writes(j)()
 	j.made.Note = j.note
+	if j.spec.Access == tool.Commands { // such calls run one at a time, and nothing else is written meanwhile
+		var writing sync.Mutex
+		j.made.Record = func(ctx context.Context, record *history.Permission) error {
+			writing.Lock()
+			defer writing.Unlock()
+			return r.recordYes(ctx, j, record)
+		}
+	}
 	j.answer, j.err = j.tool.Run(ctx, j.made)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ramet/internal/base/address"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
@@ -54,24 +55,10 @@ func checkHost(pattern string) (at int, why string) {
 	if strings.Contains(name, "*") {
 		return strings.LastIndexByte(pattern, '*'), "a * that does not stand for names below a host, as in *.example.com"
 	}
-	if !IsHostName(name) {
+	if !address.IsHostName(name) {
 		return len(host) - len(name), "no name of a host"
 	}
 	return 0, ""
-}
-
-// IsHostName reports whether a text is the name of a host, which cannot be taken for an address.
-func IsHostName(name string) bool {
-	labels := strings.Split(name, ".")
-	last := labels[len(labels)-1]
-	if len(name) > 253 || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(strings.ToLower(last), "0x") {
-		return false
-	}
-	return !slices.ContainsFunc(labels, func(l string) bool {
-		return l == "" || len(l) > 63 || strings.IndexFunc(l, func(r rune) bool {
-			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-		}) >= 0
-	})
 }
 
 // matchHost reports whether a pattern permits a host and port; the empty pattern permits every name.
