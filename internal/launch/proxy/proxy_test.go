@@ -251,9 +251,12 @@ func TestAQuestionIsAskedOnceAndWithdrawn(t *testing.T) {
 		withdrawn <- ctx.Err()
 		return ctx.Err()
 	}
-	var waiting sync.WaitGroup
+	var conns []net.Conn
 	for range 5 {
-		waiting.Go(func() { s.connect("slow.test:443") })
+		conn := testkit.Must(net.Dial("tcp", s.at))(t)
+		defer conn.Close()
+		fmt.Fprintf(conn, "CONNECT slow.test:443 HTTP/1.1\r\n%s\r\n", s.authority())
+		conns = append(conns, conn)
 	}
 	<-asked
 	if got := s.connect("a.test:443"); !strings.Contains(got, "200") {
@@ -263,7 +266,9 @@ func TestAQuestionIsAskedOnceAndWithdrawn(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 	<-withdrawn
-	waiting.Wait()
+	for _, conn := range conns {
+		io.Copy(io.Discard, conn) // ends
+	}
 	if len(asked) > 0 || len(withdrawn) > 0 {
 		t.Error("it was asked more than once")
 	}
