@@ -164,7 +164,9 @@ var Rules = Op[RulesInput, RuleList]{
 They are stored in ramet's home: no file of a project can allow anything.
 
 A rule means that you aren't asked. It doesn't let a command out of the sandbox, in any
-mode: the rule bash!(COMMAND) does, for exactly this command.`},
+mode: the rule bash!(COMMAND) does, for exactly this command. The rule net(HOST) lets confined
+commands connect to a host on the ports 80 and 443; net(*.HOST), net(HOST:PORT) and net
+(every name) are possible.`},
 	Run: func(ctx context.Context, e *Env, in RulesInput) (out RuleList, err error) {
 		home, err := e.Session.HomeDir()
 		if err != nil {

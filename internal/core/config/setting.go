@@ -40,7 +40,7 @@ type Switch struct{ Env, Value string }
 
 var settings = []Setting{
 	{Key: "allow", UserOnly: true,
-		Help: "rules for calls that need no approval, separated by ;: bash(go test *); write(docs/**). Commands run in the sandbox; only bash!(COMMAND) runs outside it"},
+		Help: "rules for calls that need no approval, separated by ;: bash(go test *); write(docs/**); net(example.com), for connections of confined commands. Commands run in the sandbox; only bash!(COMMAND) runs outside it"},
 	{Key: "budget_clamp", Default: "no", Allowed: []string{"no", "yes"}, UserOnly: true,
 		Help: "whether model calls of programs that drive agents get a lower max_tokens (at least 4096) to fit the budget, instead of being refused"},
 	{Key: "color", Default: "auto", Allowed: []string{"auto", "always", "never"}, Switch: Switch{Env: "NO_COLOR", Value: "never"},

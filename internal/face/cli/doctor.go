@@ -120,7 +120,7 @@ func examine(e Env, l *Line, ctx context.Context) checkup {
 	if err := sandbox.Available(); err != nil {
 		detail = "none, so every command is asked for: " + err.Error()
 	} else {
-		detail = "commands can run unasked, confined; at most " + sandbox.DescribeLimits()
+		detail = "commands can run unasked, confined, with network to hosts that rules such as net(HOST) permit; at most " + sandbox.DescribeLimits()
 	}
 	out.add("sandbox", detail, nil)
 
