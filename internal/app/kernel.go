@@ -353,7 +353,7 @@ func (t *tools) local(a agent.Agent) (tool.Box, error) {
 	return append(box, talk.New(t.person)...), err
 }
 
-// at are the tools for a folder; without jobs commands end with their calls, and without network they have none.
+// at returns the tools for a folder; without jobs commands end with their calls, and without network they have none.
 func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs, network local.Network) (tool.Box, error) {
 	ws := t.request.Workspace
 	keep, err := readOnly(ws, root)

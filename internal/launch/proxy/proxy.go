@@ -79,7 +79,7 @@ type Proxy struct {
 	closed  bool
 }
 
-// answer is what was decided about a host; err counts when decided is closed.
+// answer holds the decision about a host; err counts when decided is closed.
 type answer struct {
 	decided chan struct{}
 	err     error
@@ -374,7 +374,7 @@ func (p *Proxy) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	if p.o.Resolve != nil {
 		return p.o.Resolve(ctx, host)
 	}
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".") // the dot: no domains of the machine are tried
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
 func (p *Proxy) connect(ctx context.Context, to netip.AddrPort) (net.Conn, error) {

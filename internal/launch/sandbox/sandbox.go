@@ -133,7 +133,7 @@ type Box struct {
 	Limits  Limits   // when one is reached, everything of the command is killed
 }
 
-// ListenAddress is where a confined command finds Box.Listen. No program chooses this port by itself: it is above those
+// ListenAddress names the address at which a confined command finds Box.Listen. No program chooses this port by itself: it is above those
 // that the kernel gives away.
 const ListenAddress = "127.0.0.1:61080"
 

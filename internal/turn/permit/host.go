@@ -68,7 +68,7 @@ func matchHost(pattern, subject string) bool {
 	return matchHostName(host, subject) && (port == wanted || port == "" && slices.Contains(usualPorts, wanted))
 }
 
-// matchHostName is matchHost for any port.
+// matchHostName reports whether a pattern permits a host, on whatever port.
 func matchHostName(pattern, subject string) bool {
 	pattern, _ = splitPort(pattern)
 	host, _ := splitPort(subject)
