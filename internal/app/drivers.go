@@ -185,7 +185,7 @@ func (d *drivers) box(p driver.Preset, root string) (*sandbox.Box, error) {
 		return nil, fault.New(fault.Denied, "%s has to be confined, because it does not ask before it changes anything or its parent is confined; that is not possible here: %w", p.Name, err).
 			WithHint("box = false in [driver.%s] of your configuration lets it run all the same", p.Name)
 	}
-	hide, err := hidden(d.request.Workspace)
+	hide, err := hidden(d.request.Workspace, p.Folders()...)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -220,8 +221,8 @@ func self() string {
 }
 
 // hidden returns the paths that confined commands may not read: ramet's own folders and files, and those named in the
-// user's configuration.
-func hidden(ws *session.Workspace) ([]string, error) {
+// user's configuration, except what is in a program's own folders: its login.
+func hidden(ws *session.Workspace, own ...string) ([]string, error) {
 	settings, err := config.Path(os.Getenv)
 	if err != nil {
 		return nil, err
@@ -233,7 +234,9 @@ func hidden(ws *session.Workspace) ([]string, error) {
 		}
 	}
 	out := append([]string{ws.Home, settings, prompts(settings), runs, files.TrashInProject(ws.Place.Project), session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
-	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
+	return append(out, slices.DeleteFunc(ws.Config.HiddenPaths(os.Getenv), func(path string) bool {
+		return slices.ContainsFunc(own, func(folder string) bool { return isBelow(path, folder) })
+	})...), nil
 }
 
 // acceptedFiles refuses a command line of the project, and other forms of it, that run files of the

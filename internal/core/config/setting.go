@@ -63,7 +63,7 @@ var settings = []Setting{
 		Help: "whether the terminal switches to the child after your own /fork"},
 	{Key: "gateway_bodies", Default: "no", Allowed: []string{"no", "yes"}, UserOnly: true,
 		Help: "whether histories store the model requests and answers of programs that drive agents, without secrets; at most 1 MiB each"},
-	{Key: "hide", Default: "~/.ssh; ~/.aws; ~/.gnupg; ~/.netrc; ~/.config/gh", UserOnly: true, List: true, item: checkPath,
+	{Key: "hide", Default: hiddenByDefault, UserOnly: true, List: true, item: checkPath,
 		Help: "files and folders that confined commands can't read, separated by ;"},
 	{Key: "max_agents", Default: "256", Number: true, UserOnly: true,
 		Help: "limit of agents, forked by models, that work or wait at the same time for one prompt of yours"},
@@ -174,6 +174,22 @@ func (s Setting) check(value string) error {
 	}
 	return nil
 }
+
+// hiddenByDefault lists where programs keep what lets one act as the user: keys, tokens, passwords, and what browsers and mail
+// programs know. A file among them can be empty for its program: it then works without a login.
+const hiddenByDefault = "~/.ssh; ~/.gnupg; ~/.netrc; ~/.git-credentials; ~/.config/git/credentials; ~/.config/gh; ~/.config/glab-cli; ~/.config/hub; " +
+	"~/.aws; ~/.azure; ~/.config/gcloud; ~/.boto; ~/.s3cfg; ~/.oci; ~/.config/doctl; ~/.config/rclone; ~/.kube; ~/.docker; ~/.config/containers/auth.json; " +
+	"~/.vault-token; ~/.terraform.d/credentials.tfrc.json; ~/.pgpass; ~/.my.cnf; ~/.mylogin.cnf; " +
+	"~/.npmrc; ~/.yarnrc.yml; ~/.pypirc; ~/.gem/credentials; ~/.cargo/credentials; ~/.cargo/credentials.toml; " +
+	"~/.claude/.credentials.json; ~/.claude.json; ~/.codex/auth.json; ~/.gemini/oauth_creds.json; ~/.local/share/opencode/auth.json; ~/.config/github-copilot; " +
+	"~/.password-store; ~/.local/share/gopass; ~/.local/share/keyrings; ~/.local/share/kwalletd; ~/.local/share/kwalletd6; ~/.config/sops; ~/.config/age; " +
+	"~/.config/op; ~/.config/1Password; ~/.config/Bitwarden; ~/.config/Bitwarden CLI; ~/.config/keepassxc; " +
+	"~/.mozilla; ~/.config/mozilla; ~/.thunderbird; ~/.config/google-chrome; ~/.config/google-chrome-beta; ~/.config/chromium; ~/.config/BraveSoftware; " +
+	"~/.config/microsoft-edge; ~/.config/vivaldi; ~/.config/opera; ~/snap/firefox; ~/snap/chromium; ~/snap/brave; ~/snap/thunderbird; ~/snap/bw; " +
+	"~/.var/app/org.mozilla.firefox; ~/.var/app/org.mozilla.Thunderbird; ~/.var/app/com.google.Chrome; ~/.var/app/org.chromium.Chromium; " +
+	"~/.var/app/com.brave.Browser; ~/.var/app/com.microsoft.Edge; ~/.var/app/com.bitwarden.desktop; ~/.var/app/org.keepassxc.KeePassXC; " +
+	"~/Library/Keychains; ~/Library/Cookies; ~/Library/Safari; ~/Library/Application Support/Firefox; ~/Library/Application Support/Google/Chrome; " +
+	"~/Library/Application Support/Chromium; ~/Library/Application Support/BraveSoftware; ~/Library/Application Support/Microsoft Edge"
 
 // checkPath refuses what depends on where ramet is started.
 func checkPath(path string) error {
