@@ -122,6 +122,12 @@ func (d *drivers) setup(ctx context.Context, p driver.Preset, a agent.Agent, mod
 		if out.Box, err = d.box(p, root); err != nil {
 			return out, err
 		}
+		if item {
+			out.Box.Show = append(out.Box.Show, d.work.Shown()...)
+		}
+		if temp := sandbox.RealPath(temporaryFolder(d.request.Workspace, a.ID)); os.MkdirAll(temp, 0o700) == nil {
+			out.Box.Temp = temp
+		}
 	}
 	folder := filepath.Join(d.request.Home, "drivers")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -194,7 +200,7 @@ func (d *drivers) box(p driver.Preset, root string) (*sandbox.Box, error) {
 		return nil, err
 	}
 	keep = append(keep[1:], filepath.Join(d.request.Place.Project, ".ramet")) // it commits, as it is used to
-	box := &sandbox.Box{Network: true, Hide: hide, Write: []string{root}, Keep: keep,
+	box := &sandbox.Box{Network: true, Hide: hide, Write: []string{root}, Keep: keep, Show: []string{d.request.Place.Project},
 		Guard: quarantine(d.request.Workspace), Guarded: []string{root}, Forbid: reserved(d.request.Workspace)}
 	for _, folder := range p.Folders() {
 		real, err := d.request.Writable(folder)

@@ -80,6 +80,7 @@ func kernelFor(ctx context.Context, r request, work *runner.WorkerPool) (*sessio
 	}
 	r.socket = server.Socket()
 	recoverFiles(ctx, r)
+	removeTemporaries(ctx, r)
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var p *parts
 	k, err := kernel.Start(ctx, kernel.Options{
@@ -353,8 +354,8 @@ func (t *tools) local(a agent.Agent) (tool.Box, error) {
 	return append(box, talk.New(t.person)...), err
 }
 
-// at returns the tools for a folder; without jobs commands end with their calls, and without network they have none.
-func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs, network local.Network) (tool.Box, error) {
+// at returns the tools for a folder; without jobs commands end with their calls, and without network they have none. They see what is shown too.
+func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs, network local.Network, shown ...string) (tool.Box, error) {
 	ws := t.request.Workspace
 	keep, err := readOnly(ws, root)
 	if err != nil {
@@ -362,6 +363,7 @@ func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs, network local.N
 	}
 	env := t.environment(a)
 	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Socket: t.request.socket, Env: launch.EnvironmentFor(variables(env)), Umask: umask(env), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
+		Show: append(shown, ws.Place.Project), Temp: temporaryFolder(ws, a.ID),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs, Network: network,
 		Replaces: ws.Files().Replaces(a.ID, root)})
 	if err != nil {
@@ -380,7 +382,7 @@ func (t *tools) chosen(work *runner.WorkerPool) func(agent.Agent) (tool.Box, err
 		if !belongs {
 			return t.box(a)
 		}
-		box, err := t.at(a.Cwd, a, nil, nil)
+		box, err := t.at(a.Cwd, a, nil, nil, work.Shown()...)
 		if err != nil {
 			return nil, err
 		}

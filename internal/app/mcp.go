@@ -161,7 +161,7 @@ func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) 
 	if s.Project { // what it leaves there must not be run by a server of the user's, or of another project
 		cache = filepath.Join(m.ws.Home, "cache", "mcp-projects", config.WorkspaceName(m.ws.Place.Project), s.Name)
 	}
-	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{sandbox.RealPath(cache)}, Keep: m.keep,
+	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{sandbox.RealPath(cache)}, Keep: m.keep, Show: []string{m.ws.Place.Project},
 		Guard: quarantine(m.ws), Forbid: reserved(m.ws)}
 	for _, r := range roots {
 		dir, err := m.root(r, s.Project)

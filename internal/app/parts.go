@@ -104,7 +104,7 @@ func (p *parts) forKernel() kernel.Parts {
 			},
 			MostAgents: r.Config.Number("max_agents"),
 		},
-		Commands: kernel.Commands{Background: p.jobs.Running, Runners: p.jobs.Agents, Abandon: func(a id.Agent) { p.jobs.End(a); p.drivers.pool.End(a) }},
+		Commands: kernel.Commands{Background: p.jobs.Running, Runners: p.jobs.Agents, Abandon: p.abandon},
 	}
 	if p.work != nil {
 		out.Model, out.Worktree = p.models.taped(p.work), noTrees(p.work, out.Worktree)
@@ -121,6 +121,13 @@ func (p *parts) worksOnItem(a agent.Agent) bool {
 	}
 	belongs, err := p.work.Belongs(a)
 	return err == nil && belongs
+}
+
+// abandon ends the commands and the program of an agent, and removes its temporary folder if it has ended.
+func (p *parts) abandon(a id.Agent) {
+	p.jobs.End(a)
+	p.drivers.pool.End(a)
+	removeTemporary(context.Background(), p.request, a)
 }
 
 // close ends what the parts keep running.
@@ -185,7 +192,7 @@ func hookRunner(ws *session.Workspace) (hookprogram.Runner, error) {
 			if err != nil {
 				return nil, err
 			}
-			box := &sandbox.Box{Write: []string{root}, Hide: hide, Guard: quarantine(ws), Guarded: []string{root}, Forbid: reserved(ws)}
+			box := &sandbox.Box{Write: []string{root}, Hide: hide, Show: []string{project}, Guard: quarantine(ws), Guarded: []string{root}, Forbid: reserved(ws)}
 			keep, err := readOnly(ws, root)
 			box.Keep = append(keep, filepath.Join(root, ".claude"), filepath.Join(root, ".agents"))
 			return box, err

@@ -117,6 +117,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 		return err
 	}
 	c.common.Form, c.common.External = c.Recipe.Fits, !c.Inherited || c.External // else the user has the run carried out
+	c.common.Show = c.named()
 	c.common.Book = func(runner.Attempt) ledger.Book { return book }
 	workers := &runner.BuiltinWorkers{Site: c.site, Env: os.Getenv}
 	c.common.Builtin = workers.Do
@@ -134,11 +135,24 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 	return nil
 }
 
+// named returns the project and the files and folders that the user named for the run. Those of the recipe's own
+// defaults are not among them: no person accepted them.
+func (c *carrier) named() []string {
+	out := []string{c.ws.Place.Project}
+	for name, value := range c.Params {
+		isDefault := func(p recipe.Parameter) bool { return p.Name == name && p.Default == value }
+		if filepath.IsAbs(value) && !slices.ContainsFunc(c.Recipe.Parameters, isDefault) {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
 func (c *carrier) options(ctx context.Context) runner.Options {
 	o := runner.Options{
 		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, NoCache: c.NoCache, Log: runLog(c.Session), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
-		Gates: &runner.BuiltinGates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
+		Gates: &runner.BuiltinGates{Env: c.common.Env, Hide: c.common.Hide, Show: c.common.Show, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Acting: sandbox.FirstActing, Ended: c.checkAgent, Watch: c.watcher(), Now: time.Now,
 	}
 	o.Window = windows(c.ws.Config, c.ws.Keys, modelOf(ctx, c.ws, string(c.own)))

@@ -9,11 +9,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -29,14 +27,16 @@ import (
 // BuiltinGates carries out the gates of a run. It implements runner.Inspector.
 //
 // A built-in gate is a function over the artifacts and the written tree (see CheckGates).
-// A command runs confined in the tree: it can read, and write nowhere but in a temporary
-// folder of its own (TMPDIR, HOME); it has no network and sees no key. Where commands
+// A command runs confined in the tree: it can read, and write nowhere but in a /tmp
+// of its own (TMPDIR, HOME); it has no network and sees no key. Where commands
 // cannot be confined, it is not run, and that is a blocker.
 type BuiltinGates struct {
 	// Env is the complete environment of commands, at least PATH; it must contain no key.
 	Env []string
 	// Hide are files and folders that commands may not read: credentials.
 	Hide []string
+	// Show lists files and folders that they see also below /tmp.
+	Show []string
 	// Limits are those of the recipe; the gate limits needs Files and LinesPerFile.
 	Limits recipe.Limits
 	// Secrets finds and replaces secrets; nil: known formats alone.
@@ -224,7 +224,7 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 	out := &text.EndsBuffer{Head: keptHead, Tail: keptTail}
 	process, err := launch.Start(ctx, launch.Program{Purpose: launch.RunCommand, Command: sandbox.Command{
 		Args: []string{"sh", "-c", homeScript, "sh", gate.Command}, Dir: tree, Env: env, Output: out,
-		Confine: &sandbox.Box{Hide: hide},
+		Confine: &sandbox.Box{Hide: hide, Show: append(slices.Clone(g.Show), inputs)},
 	}})
 	if fault.Is(err, fault.Denied) {
 		return unconfined(err), nil
@@ -397,7 +397,7 @@ func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out 
 		s := strings.ToValidUTF8(string(b), "\uFFFD")
 		s = g.redactor().All(text.Safe(ansi.Strip(s)))
 		// Places of this machine would make another issue of the same one.
-		return boxes().ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
+		return strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, ".")
 	}
 	head, tail, missing := out.Kept()
 	if issues := placedIssues(gate.Name, severity, tree, clean(head), missing > 0); len(issues) > 0 {
@@ -470,13 +470,8 @@ func complaint(r sandbox.Result, printed string) string {
 	return how + ":\n" + printed
 }
 
-var (
-	boxes = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+/tmp`)
-	})
-	// path:line: message, and with a column.
-	placeForm = text.Regexp(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
-)
+// placeForm matches path:line: message, and with a column.
+var placeForm = text.Regexp(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
 
 // parsePlace reads a line that names a place in the tree.
 func parsePlace(gate string, severity Severity, tree, line string) (Issue, bool) {

@@ -77,7 +77,7 @@ func TestACommandThatFailsIsAnIssue(t *testing.T) {
 		{"echo 'it is wrong'; echo really >&2; exit 1", "warn", "the command ended with exit code 1:\nit is wrong\nreally", Warn, 1},
 		{"kill -9 $$", "blocker", "the command was ended by signal 9 and printed nothing", Blocker, 1},
 		{`printf '\033[31mred\033[0m\007 very-secret-value-1'; exit 1`, "error", "the command ended with exit code 1:\nred␇ [redacted:MY_KEY]", Error, 1},
-		{`echo "$PWD/docs and $TMPDIR/x"; exit 1`, "error", "the command ended with exit code 1:\ndocs and $TMPDIR/x", Error, 1},
+		{`echo "$PWD/docs and $TMPDIR/x"; exit 1`, "error", "the command ended with exit code 1:\ndocs and /tmp/x", Error, 1},
 		{"no-such-program", "error", "no-such-program: not found", Error, 0},
 	} {
 		got := inspect(t, gates(), recipe.Gate{Command: c.command, Severity: c.severity}, s)
@@ -158,7 +158,7 @@ func TestACommandCannotWriteTheTree(t *testing.T) {
 	s := written(t)
 	for _, command := range []string{
 		"echo x > docs/a.md", "echo x >> docs/a.md", "rm docs/a.md", "mv docs other", "touch new", "chmod 777 docs/a.md", "ln -s /etc link", "mkdir x",
-		"echo x > ../repo/f.go", "echo x > ../../artifacts/docs.patch", "echo x > /tmp/ramet-gate-escape", "sed -i s/A/B/ docs/a.md",
+		"echo x > ../repo/f.go", "echo x > ../../artifacts/docs.patch", "echo x > /tmp/ramet-gate-escape; exit 1", "sed -i s/A/B/ docs/a.md",
 	} {
 		got := inspect(t, gates(), recipe.Gate{Command: command}, s)
 		if len(got) != 1 || got[0].Code != "GATE_FAILED" {

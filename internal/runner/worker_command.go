@@ -193,7 +193,7 @@ func (c *WorkerPool) sh(ctx context.Context, it Attempt, p *workdir, line string
 		cmd.For = (*sandbox.Mark)(&mark)
 	}
 	if !it.Task.External {
-		cmd.Confine = &sandbox.Box{Write: []string{p.work, aside}, Keep: []string{filepath.Join(p.work, ".git")}, Hide: c.Hide,
+		cmd.Confine = &sandbox.Box{Write: []string{p.work, aside}, Keep: []string{filepath.Join(p.work, ".git")}, Hide: c.Hide, Show: append(c.Shown(), p.inputs()),
 			Guard: c.Quarantine, Guarded: []string{p.work}}
 	}
 	if ctx.Err() != nil {

@@ -67,6 +67,9 @@ func (c *WorkerPool) makeWorkdir(ctx context.Context, it Attempt, d Orchestrator
 // they are no part of a patch.
 func (p *workdir) inputs() string { return filepath.Join(p.dir, "inputs") }
 
+// Shown returns what programs of items see besides their folders: the repositories of their worktrees, and Show.
+func (c *WorkerPool) Shown() []string { return append(slices.Clone(c.Show), c.clones.dir) }
+
 // supply puts the inputs there, but for those that the worktree was made of.
 func (p *workdir) supply(ctx context.Context, it Attempt, d Orchestrator) error {
 	for _, in := range it.Inputs {

@@ -55,6 +55,8 @@ type WorkerPoolOptions struct {
 	// read inside the sandbox: ramet's home and configuration.
 	Env  []string
 	Hide []string
+	// Show lists files and folders that they see there also below /tmp.
+	Show []string
 	// Quarantine is the folder for files that a command leaves under a name that other programs execute; empty: names aren't
 	// checked.
 	Quarantine string

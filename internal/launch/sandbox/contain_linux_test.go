@@ -254,8 +254,9 @@ func TestNothingSurvivesTheSIGKILLOfRamet(t *testing.T) {
 	}
 	for _, kind := range kinds {
 		mark := "TREE=" + newMark()
-		temp := t.TempDir()
-		ramet := exec.Command("/proc/self/exe", kind, mark, t.TempDir())
+		temp, work := t.TempDir(), t.TempDir() // work is below /tmp, where the helper removes the command's files
+		testkit.OK(t, os.WriteFile(work+"/mine", nil, 0o600))
+		ramet := exec.Command("/proc/self/exe", kind, mark, work)
 		ramet.Env = append(os.Environ(), role+"=ramet", "TMPDIR="+temp)
 		out := newScreen()
 		ramet.Stdout, ramet.Stderr = out, out
@@ -269,6 +270,7 @@ func TestNothingSurvivesTheSIGKILLOfRamet(t *testing.T) {
 			left, err := os.ReadDir(temp)
 			return err == nil && len(left) == 0
 		})
+		testkit.Must(os.Stat(work + "/mine"))(t)
 	}
 }
 

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -91,7 +90,7 @@ func (b *inside) rules() (int, error) {
 	if err := allow("/", accessRead); err != nil {
 		return 0, err
 	}
-	for _, w := range append([]string{b.tmp()}, b.Write...) {
+	for _, w := range append([]string{temporary}, b.Write...) {
 		if err := allow(w, accessRead|accessWrite); err != nil {
 			return 0, err
 		}
@@ -99,8 +98,10 @@ func (b *inside) rules() (int, error) {
 	if err := allow("/dev/shm", accessRead|accessWrite); err != nil && !isGone(err) {
 		return 0, err
 	}
-	if err := allow(b.Temp, attr.Access_fs&accessSockets); err != nil && attr.Access_fs&accessSockets != 0 {
-		return 0, err
+	if access := attr.Access_fs & accessSockets; access != 0 && b.Socket != "" {
+		if err := allow(filepath.Dir(socketPlace), access); err != nil {
+			return 0, err
+		}
 	}
 	for _, d := range devices {
 		if err := allow(d, accessFile|attr.Access_fs&unix.LANDLOCK_ACCESS_FS_IOCTL_DEV); err != nil && !isGone(err) {
@@ -116,43 +117,6 @@ func restrictThread(set int) error {
 		return errno
 	}
 	return unix.Close(set)
-}
-
-// socketFolders hold the sockets of sessions and displays. They are covered
-// whole, so that a socket which is bound there later is not seen either.
-var socketFolders = sync.OnceValue(func() []string {
-	return []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
-})
-
-// commandSockets match the names in /tmp under which programs listen that run commands for the
-// user: multiplexers, editors. agentSockets match those of agents that sign for the user.
-const (
-	commandSockets = "tmux-* screens zellij-* ramet-[0-9]* vscode-* emacs[0-9]* nvim.* kitty*"
-	agentSockets   = "ssh-*"
-)
-
-// temporarySockets returns what has such a name in a temporary folder and belongs to this user;
-// root can connect to everybody's. Symbolic links are skipped: another account could have anything
-// covered by one. The folder of tmux is made if it is missing, so that a server that starts later
-// listens where a covered folder hides it; tmux accepts it as its own.
-func temporarySockets(patterns string) []string {
-	tmux := cmp.Or(os.Getenv("TMUX_TMPDIR"), "/tmp")
-	os.Mkdir(filepath.Join(tmux, fmt.Sprintf("tmux-%d", os.Geteuid())), 0o700)
-	var out []string
-	for _, dir := range []string{"/tmp", tmux, os.TempDir()} {
-		entries, _ := os.ReadDir(dir)
-		for _, e := range entries {
-			matches := func(pattern string) bool { ok, _ := filepath.Match(pattern, e.Name()); return ok }
-			if e.Type()&fs.ModeSymlink != 0 || !slices.ContainsFunc(strings.Fields(patterns), matches) {
-				continue
-			}
-			if info, err := e.Info(); err == nil && (isOurs(info) || os.Geteuid() == 0) {
-				out = append(out, filepath.Join(dir, e.Name()))
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // findSockets returns the paths of sockets on which a process listens, or did.

@@ -169,21 +169,13 @@ func (b *Box) resolve() (*inside, error) {
 		in.Same[w] = same
 	}
 	slices.Sort(in.Write) // outer folders first
-	hide := append(slices.Clone(b.Hide), "/run/screen")
-	patterns := commandSockets
-	if !b.Network {
-		hide = append(hide, socketFolders()...)
-		patterns += " " + agentSockets
-	}
-	for _, path := range temporarySockets(patterns) {
-		if !slices.ContainsFunc(in.Write, func(w string) bool { return w == path || isBelow(w, path) }) {
-			hide = append(hide, path)
-		}
+	if err := b.resolveTemporary(in); err != nil {
+		return nil, err
 	}
 	for _, pair := range []struct {
 		from []string
 		to   *[]string
-	}{{b.Keep, &in.Keep}, {hide, &in.Hide}} {
+	}{{b.Keep, &in.Keep}, {b.Hide, &in.Hide}} {
 		for _, path := range pair.from {
 			real, err := filepath.EvalSymlinks(path)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -201,9 +193,6 @@ func (b *Box) resolve() (*inside, error) {
 	if !b.Network {
 		if in.Sockets, err = findSockets(); err != nil {
 			return nil, fault.New(fault.Denied, "confine command: find sockets: %w", err)
-		}
-		if abi, _ := landlockABI(); abi < socketsABI {
-			in.Freeze = temporaryFolders(in.Write)
 		}
 	}
 	return in, nil

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -42,30 +43,20 @@ func freshProc() {
 	unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 }
 
-// enclose makes all mounts read-only but the folders that may be written, and covers
-// what may not be seen. No device can be opened but the harmless ones: a terminal is a
+// enclose makes all mounts read-only but the folders that may be written, gives the command a private /tmp and an
+// empty /run, and covers what may not be seen. No device can be opened but the harmless ones: a terminal is a
 // file of the user that gives away what is typed there, a disk one that holds what is hidden.
 // The command needs the given paths besides those of the box.
 func (b *inside) enclose(files map[string]string, needed ...string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
-	needed = slices.Concat(needed, []string{b.Temp}, b.Write, b.Keep, slices.Collect(maps.Keys(files)), slices.Collect(maps.Values(files)))
-	for _, dir := range b.Freeze {
-		if err := freezeFolder(dir, needed); err != nil {
-			return err
-		}
-	}
 	if err := replaceFiles(files); err != nil { // while they can be reached
 		return err
 	}
 	shm := filepath.Join(b.Temp, "shm")
-	writable := append([]string{b.tmp()}, b.Write...)
-	open := []string{b.tmp()} // mounts that can be written
-	if err := bindMount(b.tmp(), b.tmp()); err != nil {
-		return err
-	}
-	var mounts []int // of folders that can be written
+	var open []string // mounts that can be written
+	var mounts []int  // of folders that can be written
 	defer func() {
 		for _, fd := range mounts {
 			unix.Close(fd)
@@ -119,8 +110,11 @@ func (b *inside) enclose(files map[string]string, needed ...string) error {
 			return err
 		}
 	}
+	if err := b.coverTemporary(slices.Concat(needed, b.Write, slices.Collect(maps.Keys(files)))); err != nil {
+		return err
+	}
 	for _, h := range b.Hide {
-		if err := coverPath(h, writable); err != nil && !isGone(err) {
+		if err := coverPath(h, b.Write); err != nil && !isGone(err) {
 			return err
 		}
 	}
@@ -190,68 +184,11 @@ func (b *inside) ways() []string {
 	return out
 }
 
-// tmp returns the command's TMPDIR.
-func (b *inside) tmp() string { return filepath.Join(b.Temp, "tmp") }
-
-// socket returns where the command finds Command.Socket.
-func (b *inside) socket() string { return filepath.Join(b.Temp, socketName) }
-
-// clear removes the temporary folder in ramet's stead. Parts of it are mounts here, in a
-// folder that is read-only here, so that the names go by the descriptor from outside.
+// clear removes the temporary folder in ramet's stead, by the descriptor from outside: it is read-only here, and
+// what is mounted in /tmp here is not in the folder there.
 func (b *inside) clear() {
-	name := filepath.Base(b.Temp)
-	for part, mount := range map[string]string{"tmp": b.tmp(), "shm": "/dev/shm"} {
-		entries, _ := os.ReadDir(mount)
-		for _, e := range entries {
-			removeAll(filepath.Join(mount, e.Name()))
-		}
-		unix.Unmount(mount, unix.MNT_DETACH)
-		unix.Unlinkat(parentFD, filepath.Join(name, part), unix.AT_REMOVEDIR)
-	}
-	unix.Unmount(b.socket(), unix.MNT_DETACH)
-	unix.Unlinkat(parentFD, filepath.Join(name, socketName), 0)
-	unix.Unlinkat(parentFD, filepath.Join(name, lockName), 0)
-	unix.Unlinkat(parentFD, name, unix.AT_REMOVEDIR)
-}
-
-// coverPath puts something empty over a path. Writable folders below it stay where
-// they are.
-func coverPath(path string, writable []string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return bindMount(os.DevNull, path)
-	}
-	type tree struct {
-		path string
-		fd   int
-	}
-	var saved []tree
-	for _, w := range writable {
-		if !isBelow(w, path) {
-			continue
-		}
-		fd, err := unix.OpenTree(unix.AT_FDCWD, w, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err != nil {
-			return atPath(w, err)
-		}
-		defer unix.Close(fd)
-		saved = append(saved, tree{w, fd})
-	}
-	if err := unix.Mount("tmpfs", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=0755"); err != nil {
-		return atPath(path, err)
-	}
-	for _, t := range saved {
-		if err := os.MkdirAll(t.path, 0o755); err != nil {
-			return err
-		}
-		if err := unix.MoveMount(t.fd, "", unix.AT_FDCWD, t.path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-			return atPath(t.path, err)
-		}
-	}
-	return setReadOnly(path, true)
+	unix.Unmount(temporary, unix.MNT_DETACH) // else folders that are mount points cannot be removed
+	RemoveAll(fmt.Sprintf("/proc/self/fd/%d/%s", parentFD, filepath.Base(b.Temp)))
 }
 
 func bindMount(from, to string) error {

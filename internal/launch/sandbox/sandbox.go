@@ -20,18 +20,19 @@
 //
 //   - Files can be read and executed everywhere, except Box.Hide, which is covered by an empty folder or
 //     file. They can be written, made, removed, and have their mode, owner and times changed only below
-//     Box.Write and in a temporary folder of the command's own (TMPDIR, removed afterwards, and
-//     /dev/shm). Landlock and read-only mounts both enforce it, so neither is trusted alone.
+//     Box.Write, in a /tmp of the command's own (Box.Temp) and in /dev/shm. Landlock and read-only mounts
+//     both enforce it, so neither is trusted alone.
 //   - Box.Keep, inside Box.Write, is a read-only mount, so it cannot be renamed away, nor can the folders
 //     above it. Only what exists when the command starts can be kept; for names that other programs
 //     execute, see Box.Guard. Other file systems that are mounted below a writable folder stay read-only.
 //   - No network except a loopback of the command's own (Box.Network lifts this), no System V IPC, no
-//     abstract Unix sockets of others, also with the network (before Landlock 6 only without it). Sockets in the file system that were bound when the command
-//     started are covered (docker, agents), and so are the folders where sessions keep theirs; with the
-//     network also those of tmux, screen and editors, which run commands for the user. Without the
-//     network, temporary folders show what was in them at the start: an entry that is made later is not
-//     seen. A socket that is bound elsewhere later, or by a relative path by a process that has changed its
-//     folder since, can be connected to if the command can see it, with kernels before Landlock 9.
+//     abstract Unix sockets of others, also with the network (before Landlock 6 only without it).
+//   - /tmp, the user's other temporary folders and /run show nothing of others: no socket of a multiplexer,
+//     agent or bus, whenever it is bound. The command's program, what it may write, Box.Show, the
+//     user's home and the folders of PATH are at their paths all the same.
+//   - Without the network, sockets elsewhere that were bound when the command started are covered. One that
+//     is bound later, or by a relative path by a process that has changed its folder since, can be
+//     connected to if the command can see it, with kernels before Landlock 9.
 //   - No process outside can be seen, signalled or traced. No privilege can be gained (no_new_privs).
 //     Root keeps what it needs for files, and nothing else: no devices, modules, mounts, clocks or raw I/O.
 //   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says which limit
@@ -117,10 +118,14 @@ func (s *Speech) close() {
 // Box limits a confined command. All paths are absolute; what does not
 // exist is left out, but for folders to be written.
 type Box struct {
-	Write   []string // folders below which it may write, by their real paths: no symbolic link is followed
-	Keep    []string // what it may not write even so
-	Hide    []string // files and folders that it may not read
-	Network bool     // whether it may use the network
+	Write []string // folders below which it may write, by their real paths: no symbolic link is followed
+	Keep  []string // what it may not write even so
+	Hide  []string // files and folders that it may not read
+	Show  []string // files and folders that it sees although they are below a temporary folder or /run
+	// Temp is the folder that it finds at /tmp, by its real path, which no other account can write. It stays when the
+	// command ends. Empty: one of the command's own, which is removed then.
+	Temp    string
+	Network bool // whether it may use the network
 	// Listen is called with a listener at ListenAddress in the command's own network, where no other has one, when
 	// the command has begun. The listener is closed when the command is dead. nil, or with Network: there is none.
 	Listen func(net.Listener)

@@ -39,7 +39,7 @@ func runAs(uid uint32, dir, name string, args ...string) (string, error) {
 func playBoxed(args []string) {
 	out := newScreen()
 	c := sh(args[0], args[1])
-	c.Output, c.Confine = out, &Box{Write: []string{args[0]}}
+	c.Output, c.Confine = out, &Box{Write: []string{args[0]}, Network: len(args) > 2 && args[2] == "network"}
 	p, err := Start(context.Background(), c)
 	if err != nil {
 		fmt.Println(err)

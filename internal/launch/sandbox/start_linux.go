@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -69,22 +67,11 @@ func (o order) start(ctx context.Context, output io.Writer) (*Process, error) {
 		return nil, err
 	}
 	o.Box.Temp = temp.dir
-	o.Env = append(slices.DeleteFunc(slices.Clone(o.Env), func(pair string) bool {
-		return strings.HasPrefix(pair, "TMPDIR=")
-	}), "TMPDIR="+o.Box.tmp())
-	if o.socket != "" {
-		place := o.Box.socket()
-		if err := os.WriteFile(place, nil, 0o600); err != nil {
-			temp.remove()
-			return nil, fault.New(fault.StorageIO, "confine command: %w", err)
-		}
-		o.Env = append(o.Env, SocketVariable+"="+place)
-		o.Replace = maps.Clone(o.Replace)
-		if o.Replace == nil {
-			o.Replace = map[string]string{}
-		}
-		o.Replace[place] = o.socket
+	if o.Box.Tmp == "" {
+		o.Box.Tmp = filepath.Join(temp.dir, "tmp")
 	}
+	o.Box.Socket = o.socket
+	o.Env = temporaryVariables(o.Env, o.socket)
 	p, err := firstWay(ctx, o, temp, output)
 	if err != nil {
 		temp.remove()
@@ -359,8 +346,11 @@ type inside struct {
 	Fixed             []string            // of Keep, what also stays at its path: all but what the guard found
 	Same              map[string]identity // of the folders of Write
 	Sockets           []string            // to be covered
-	Freeze            []string            // folders in which later entries are not seen
 	Temp              string              // the command's own folder; see tempFolder
+	Tmp               string              // the folder that it finds at /tmp
+	Empty             []string            // folders that it finds empty, but for what it needs in them
+	Show              []string            // what it sees in these, and in /tmp
+	Socket            string              // what it finds at socketPlace; empty: nothing
 	Network           bool
 	Limits            Limits // without zeros
 }

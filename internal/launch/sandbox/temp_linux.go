@@ -19,9 +19,8 @@ import (
 // use:
 //
 //	ramet-box-<number>/lock   held by the ramet that started the command
-//	ramet-box-<number>/tmp    TMPDIR
+//	ramet-box-<number>/tmp    /tmp, unless Box.Temp is
 //	ramet-box-<number>/shm    /dev/shm
-//	ramet-box-<number>/sock   on which Command.Socket is mounted
 type tempFolder struct {
 	dir  string
 	lock *os.File
@@ -30,7 +29,6 @@ type tempFolder struct {
 const (
 	tempPrefix = "ramet-box-"
 	lockName   = "lock"
-	socketName = "sock"
 )
 
 // newTemp makes one in the system's temporary folder.
@@ -84,7 +82,7 @@ func ignoreGone(err error) error {
 
 // remove removes the folder, and gives up its lock after that.
 func (t *tempFolder) remove() {
-	removeAll(t.dir)
+	RemoveAll(t.dir)
 	t.lock.Close()
 }
 
@@ -145,36 +143,4 @@ func removeIfAbandoned(parent *os.Root, name string) {
 func isOurs(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
-}
-
-// removeAll removes a folder, also where another process closed folders in it.
-func removeAll(dir string) {
-	if os.RemoveAll(dir) == nil {
-		return
-	}
-	if root, err := os.OpenRoot(dir); err == nil {
-		openAll(root)
-		root.Close()
-	}
-	os.RemoveAll(dir)
-}
-
-// openAll lets us into all folders below one. It follows no link.
-func openAll(root *os.Root) {
-	var walk func(path string)
-	walk = func(path string) {
-		root.Chmod(path, 0o700)
-		dir, err := root.Open(path)
-		if err != nil {
-			return
-		}
-		entries, _ := dir.ReadDir(-1)
-		dir.Close()
-		for _, e := range entries {
-			if e.IsDir() {
-				walk(filepath.Join(path, e.Name()))
-			}
-		}
-	}
-	walk(".")
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -162,7 +163,7 @@ func describeEnding(result sandbox.Result, err error, timeout time.Duration, con
 
 // confinedTo describes what a command can do in the box; empty: it runs outside.
 func confinedTo(g tool.Grant, network bool) string {
-	const writing = "writing only in the workspace and $TMPDIR, "
+	const writing = "writing only in the workspace and /tmp, "
 	switch {
 	case g != tool.Confine:
 		return ""
@@ -221,8 +222,11 @@ func (l *Local) confinement() *sandbox.Box {
 	box := &sandbox.Box{
 		Write: []string{l.o.Root},
 		Keep:  append([]string{filepath.Join(l.o.Root, ".git"), filepath.Join(l.o.Root, ".ramet")}, l.o.Keep...),
-		Hide:  l.o.Hide,
+		Hide:  l.o.Hide, Show: l.o.Show,
 		Guard: l.o.Quarantine, Guarded: []string{l.o.Root}, Forbid: l.o.Forbid,
+	}
+	if temp, err := l.makeTemp(); err == nil { // else a folder for each command
+		box.Temp = temp
 	}
 	for _, dir := range append(slices.Clip(l.o.Write), l.o.Cache) {
 		// Their parents are the user's alone: a link on the way is the user's.
@@ -329,12 +333,15 @@ func (l *Local) move(from, ended string) (said, memory string) {
 		return "", ""
 	}
 	to := "."
-	if s, err := l.find(ended, toRead); err == nil {
+	if s, err := l.find(ended, toRead); err == nil && !path.IsAbs(s.rel) {
 		if s.info != nil && s.info.IsDir() {
 			to = s.rel
 		}
 		s.close()
 	} else {
+		if err == nil {
+			s.close() // the agent's /tmp
+		}
 		said = fmt.Sprintf("[the next command runs in the workspace again: %s is not in it]", text.Line(ended, 200))
 	}
 	l.mu.Lock()

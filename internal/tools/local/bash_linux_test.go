@@ -144,3 +144,53 @@ func TestConfinedCommandsLeaveNoTraps(t *testing.T) {
 		t.Error("it is still there")
 	}
 }
+
+// Commands and file tools of an agent mean the same folder by /tmp, and no link in it leads out.
+func TestFileToolsAndCommandsShareTmp(t *testing.T) {
+	d := newDesk(t, "file", "x")
+	away := testkit.Must(os.MkdirTemp("/var/tmp", "ramet-test-"))(t)
+	t.Cleanup(func() { os.RemoveAll(away) })
+	testkit.OK(t, os.WriteFile(filepath.Join(away, "secret"), []byte("theirs"), 0o600))
+	d.local.o.Temp = filepath.Join(t.TempDir(), "temp")
+	bash := func(command, want string) {
+		t.Helper()
+		if got := d.granted(tool.Confine, "bash", args{"command": command}); got.IsError || got.Text != want {
+			t.Errorf("%s: %+v, want %q", command, got, want)
+		}
+	}
+	file := func(name string, a args, want string) {
+		t.Helper()
+		if got := d.granted(tool.Free, name, a); !strings.Contains(got.Text, want) || strings.Contains(got.Text, "theirs") {
+			t.Errorf("%s %v: %+v, want %q", name, a, got, want)
+		}
+	}
+	bash("mkdir /tmp/sub; echo made > /tmp/sub/out; echo $TMPDIR", "/tmp\n")
+	bash("cat /tmp/sub/out", "made\n") // another command
+	file("read", args{"path": "/tmp/sub/out"}, "made")
+	file("edit", args{"path": "/tmp/sub/out", "old_string": "made", "new_string": "edited"}, "Edited /tmp/sub/out.")
+	file("write", args{"path": "/tmp/new/file", "content": "written\n"}, "Made /tmp/new/file")
+	bash("cat /tmp/sub/out /tmp/new/file", "edited\nwritten\n")
+	file("glob", args{"pattern": "**/out", "path": "/tmp"}, "/tmp/sub/out")
+	file("grep", args{"pattern": "edit", "path": "/tmp/sub"}, "/tmp/sub/out")
+	file("list", args{"path": "/tmp/sub"}, "out")
+	file("read", args{"path": "/tmp/sub/ou"}, "Did you mean /tmp/sub/out?")
+	file("read", args{"path": "file"}, "x") // the root is below /tmp too
+	file("read", args{"path": filepath.Join(d.root, "file")}, "x")
+	file("read", args{"path": filepath.Join(d.outside, "secret")}, "There is no")
+	bash("cd /tmp && ln -s "+away+" link; ln -s ../../../../../../.."+away+" deep; ln -s "+away+"/secret one; ln -s /tmp/sub inside; ln -s "+d.root+" root",
+		"[the next command runs in the workspace again: /tmp is not in it]")
+	for _, path := range []string{"/tmp/link/secret", "/tmp/deep/secret", "/tmp/one", "/tmp/root/file", "/tmp/../etc/passwd"} {
+		if got := d.granted(tool.Free, "read", args{"path": path}); !got.IsError || strings.Contains(got.Text, "theirs") {
+			t.Errorf("%s: %+v", path, got)
+		}
+		if got := d.granted(tool.Free, "write", args{"path": path, "content": "changed"}); !got.IsError {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	file("read", args{"path": "/tmp/inside/out"}, "edited")
+	bash("ln -s /tmp/sub out-of-it", "[no output]")
+	file("read", args{"path": "out-of-it/out"}, "a link that leads out")
+	if text, err := os.ReadFile(filepath.Join(away, "secret")); string(text) != "theirs" {
+		t.Errorf("%q %v", text, err)
+	}
+}

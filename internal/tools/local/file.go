@@ -119,7 +119,7 @@ func (l *Local) unchanged(s *handle) ([]byte, error) {
 // replace puts content at a handle, in one step: it is written beside and then
 // renamed. A file that was there keeps its mode and owner; old is what it held.
 func (l *Local) replace(s *handle, old, content []byte) (err error) {
-	if l.o.Replaces != nil {
+	if l.o.Replaces != nil && !path.IsAbs(s.rel) { // of the agent's /tmp there are no states
 		l.o.Replaces(s.rel, old, content)
 	}
 	perm, masked := l.mode(0o666)

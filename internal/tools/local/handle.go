@@ -20,7 +20,7 @@ import (
 type handle struct {
 	dir  *os.Root
 	name string
-	rel  string      // the real path in the root, with slashes; "." is the root
+	rel  string      // the real path in the root, with slashes; "." is the root; below the agent's /tmp absolute
 	info fs.FileInfo // of the name itself, never a link; nil: there is nothing
 
 	open []*os.Root // all to be closed
@@ -45,14 +45,59 @@ const (
 // mostLinks limits how many links a path may go through.
 const mostLinks = 40
 
+// temporary names the folder at which confined commands find Options.Temp.
+const temporary = "/tmp"
+
+// isTemporary reports whether a cleaned path is in the agent's own /tmp. A root below /tmp is at its path.
+func (l *Local) isTemporary(path string) bool {
+	within := func(folder string) bool {
+		rel, err := filepath.Rel(folder, path)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	return l.o.Temp != "" && filepath.IsAbs(path) && within(temporary) && !within(l.o.Root)
+}
+
+// makeTemp makes the folder of the agent's /tmp, and returns its real path.
+func (l *Local) makeTemp() (string, error) {
+	if l.o.Temp == "" {
+		return "", fs.ErrNotExist
+	}
+	if err := step.MkdirAll(l.o.Temp, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(l.o.Temp) // its parents are the user's alone
+}
+
+// openBase opens the folder in which a path that relative returned is: the root or the agent's /tmp. It returns the
+// rest of the path, and what stands for the folder in paths.
+func (l *Local) openBase(rel string) (base *os.Root, prefix, rest string, err error) {
+	if !l.isTemporary(rel) {
+		if base, err = os.OpenRoot(l.o.Root); err != nil {
+			err = sentenceError("The workspace cannot be opened: %w", err)
+		}
+		return base, "", rel, err
+	}
+	dir, err := l.makeTemp()
+	if err == nil {
+		base, err = os.OpenRoot(dir)
+	}
+	if err != nil {
+		return nil, "", "", sentenceError("/tmp cannot be opened: %w", err)
+	}
+	return base, temporary, strings.TrimPrefix(strings.TrimPrefix(rel, temporary), "/"), nil
+}
+
 // relative returns a path as a model writes it, cleaned, with slashes: relative to the
-// root or absolute inside it.
+// root or absolute inside it. One in the agent's own /tmp stays absolute.
 func (l *Local) relative(p string) (string, error) {
 	p = cmp.Or(p, ".")
 	if strings.IndexByte(p, 0) >= 0 {
 		return "", sentenceError("A path can't contain a NUL: %s", showPath(p))
 	}
 	rel := filepath.Clean(p)
+	if l.isTemporary(rel) {
+		return rel, nil
+	}
 	if filepath.IsAbs(rel) {
 		var err error
 		if rel, err = filepath.Rel(l.o.Root, rel); err != nil {
@@ -106,11 +151,12 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 			return nil, err
 		}
 	}
-	root, err := os.OpenRoot(l.o.Root)
+	root, prefix, rel, err := l.openBase(rel)
 	if err != nil {
-		return nil, sentenceError("The workspace cannot be opened: %w", err)
+		return nil, err
 	}
 	s := &handle{open: []*os.Root{root}}
+	join := func(names ...string) string { return path.Join(append([]string{prefix}, names...)...) }
 	defer func() {
 		if err != nil {
 			s.close()
@@ -140,7 +186,7 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		if a >= toWrite && ofRepository(dir, name) {
 			return nil, sentenceError("%s would be a part of a repository of git, which runs what is written there. Use git itself, with bash.", showPath(p))
 		}
-		if a >= toWrite && l.forbids(path.Join(append(slices.Clone(names), name)...)) {
+		if a >= toWrite && prefix == "" && l.forbids(path.Join(append(slices.Clone(names), name)...)) {
 			return nil, sentenceError("%s is ramet's own, and not for tools.", showPath(p))
 		}
 		info, err := dir.Lstat(name)
@@ -157,7 +203,7 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && (len(todo) == 0 || a == toName):
-			s.dir, s.name, s.rel = dir, name, path.Join(append(append(names, name), todo...)...)
+			s.dir, s.name, s.rel = dir, name, join(append(append(names, name), todo...)...)
 			return s, nil
 		case err != nil:
 			return nil, explainPath(p, err)
@@ -173,10 +219,10 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 			}
 			if filepath.IsAbs(target) {
 				inside, err := l.relative(target)
-				if err != nil {
+				if err != nil || l.isTemporary(inside) != (prefix != "") {
 					return nil, sentenceError("%s is a link that leads out of the workspace.", showPath(p))
 				}
-				dirs, names, target = dirs[:1], names[:0], inside
+				dirs, names, target = dirs[:1], names[:0], strings.TrimPrefix(inside, prefix)
 			}
 			todo = append(strings.Split(filepath.ToSlash(target), "/"), todo...)
 		case info.IsDir() && len(todo) > 0:
@@ -190,16 +236,13 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 			}
 			dirs, names = append(dirs, next), append(names, name)
 		case len(todo) > 0:
-			return nil, sentenceError("%s: %s is not a folder.", showPath(p), showPath(path.Join(append(names, name)...)))
+			return nil, sentenceError("%s: %s is not a folder.", showPath(p), showPath(join(append(names, name)...)))
 		default:
-			s.dir, s.name, s.info, s.rel = dir, name, info, path.Join(append(names, name)...)
+			s.dir, s.name, s.info, s.rel = dir, name, info, join(append(names, name)...)
 			return s, nil
 		}
 	}
-	s.dir, s.name, s.rel = dirs[len(dirs)-1], ".", "."
-	if len(names) > 0 {
-		s.rel = path.Join(names...)
-	}
+	s.dir, s.name, s.rel = dirs[len(dirs)-1], ".", cmp.Or(join(names...), ".")
 	if s.info, err = s.dir.Stat("."); err != nil {
 		return nil, explainPath(p, err)
 	}

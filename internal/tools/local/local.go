@@ -3,7 +3,7 @@
 //
 // It promises:
 //
-//   - The file tools touch nothing outside the root, whatever a path says and
+//   - The file tools touch nothing outside the root and the agent's own /tmp (Options.Temp), whatever a path says and
 //     whatever is swapped while they work: folders are opened one by one, and each
 //     must be the folder, not a link, that stood there a moment before. Links are
 //     followed only to places inside the root, and by us.
@@ -62,6 +62,11 @@ type Options struct {
 	// Write are further folders that confined commands may write; those that do not
 	// exist are left out.
 	Write []string
+	// Show are the files and folders that confined commands see also where they are below /tmp.
+	Show []string
+	// Temp is the folder that confined commands find at /tmp, and that file tools use for paths below it; made when
+	// needed, and removed by the caller when the agent ends. Empty: each command has one of its own, and file tools have none.
+	Temp string
 	// Cache is the folder in which confined commands keep compilers' caches; made when needed.
 	// Empty: nowhere.
 	Cache string

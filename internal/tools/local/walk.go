@@ -86,6 +86,9 @@ func (l *Local) walk(ctx context.Context, start string, visit func(*folder) erro
 // rules returns what is ignored in a folder. In one that is ignored itself, and was named all
 // the same, only its own rules hold.
 func (l *Local) rules(rel string) files.IgnoreFolder {
+	if path.IsAbs(rel) { // the agent's /tmp
+		return files.IgnoreFolder{}
+	}
 	f := files.TopIgnore(l.o.Root, l.o.Env)
 	if rel == "." {
 		return f
