@@ -103,6 +103,25 @@ func BenchmarkScreenStart(b *testing.B) {
 	})
 }
 
+// BenchmarkIdleTerminal measures the processor time of a terminal in which nothing happens.
+func BenchmarkIdleTerminal(b *testing.B) {
+	sh := newShell(b)
+	watch := time.Duration(scale * float64(30*time.Second)) // the system counts hundredths of a second
+	var busy []float64
+	for b.Loop() {
+		t, _ := sh.start(b)
+		t.see("offline/offline")
+		time.Sleep(watch / 10)
+		before := t.cpu()
+		time.Sleep(watch)
+		busy = append(busy, 100*float64(t.cpu()-before)/float64(watch))
+		t.press(backspaceKey) // a draft would be kept
+		t.typed("")
+		t.end()
+	}
+	atMost(b, "an idle terminal: share of one core", "%", middle(busy), 0.1)
+}
+
 // What is typed is seen at once, also while agents speak.
 func BenchmarkKeyToScreen(b *testing.B) {
 	sh, n := newShell(b), newNarrator(b, 0, 10*time.Millisecond)
