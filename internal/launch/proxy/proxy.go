@@ -34,7 +34,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ramet/internal/base/address"
 	"ramet/internal/base/text"
 )
 
@@ -270,7 +269,7 @@ func destination(r *http.Request, connect bool) (string, error) {
 			return "", errors.New("an address with a zone is not reached")
 		}
 		host = a.Unmap().String()
-	} else if !address.IsHostName(host) {
+	} else if !IsHostName(host) {
 		return "", errors.New("this is no name of a host")
 	}
 	port, err := strconv.ParseUint(cmp.Or(u.Port(), "80"), 10, 16)
@@ -357,7 +356,7 @@ func (p *Proxy) dial(ctx context.Context, to string) (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !address.IsPublic(at.Addr()) && (p.o.Named == nil || !p.o.Named(ctx, at)) {
+		if !IsPublic(at.Addr()) && (p.o.Named == nil || !p.o.Named(ctx, at)) {
 			failed = cmp.Or[error](failed, errPrivate{at})
 			continue
 		}

@@ -34,8 +34,8 @@ import (
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
 
-	"ramet/internal/base/address"
 	"ramet/internal/base/text"
+	"ramet/internal/launch/proxy"
 )
 
 // The bounds, where Options do not say otherwise.
@@ -155,7 +155,7 @@ func (o Options) client() *http.Client {
 		if err != nil {
 			return err
 		}
-		if !address.IsPublic(to.Addr()) && (o.Permit == nil || !o.Permit(to)) {
+		if !proxy.IsPublic(to.Addr()) && (o.Permit == nil || !o.Permit(to)) {
 			return errPrivate{to.Addr()}
 		}
 		return nil

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/base/address"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
+	"ramet/internal/launch/proxy"
 	"ramet/internal/turn/tool"
 )
 
@@ -55,7 +55,7 @@ func checkHost(pattern string) (at int, why string) {
 	if strings.Contains(name, "*") {
 		return strings.LastIndexByte(pattern, '*'), "a * that does not stand for names below a host, as in *.example.com"
 	}
-	if !address.IsHostName(name) {
+	if !proxy.IsHostName(name) {
 		return len(host) - len(name), "no name of a host"
 	}
 	return 0, ""

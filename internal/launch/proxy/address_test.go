@@ -1,4 +1,4 @@
-package address
+package proxy
 
 import (
 	"net/netip"

@@ -1,6 +1,4 @@
-// Package address tells the addresses of the open net from those of this machine and of private networks, and
-// names of hosts from addresses.
-package address
+package proxy
 
 import (
 	"net/netip"
