@@ -2,10 +2,13 @@ package app_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ramet/internal/testkit"
 )
@@ -141,4 +144,78 @@ func TestAYesIsForTheFileThatWasAskedAbout(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.project, ".envrc")); err == nil {
 		t.Error("another file was written")
 	}
+}
+
+// A confined command wants a host: the terminal, another program over HTTP and the command line are asked, and the
+// answer is in the history.
+func TestAPersonPermitsTheNetworkByName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reached := make(chan string, 10)
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path }))
+	defer site.Close()
+	reaches := func(want string) {
+		t.Helper()
+		select {
+		case path := <-reached:
+			if path != want {
+				t.Errorf("reached: %s, not %s", path, want)
+			}
+		default:
+			t.Errorf("%s was not reached", want)
+		}
+	}
+	_, port, _ := strings.Cut(site.Listener.Addr().String(), ":")
+	get := func(when, path string) string {
+		return wants(when, "curl -sSf --noproxy '' http://localhost:"+port+"/"+path)
+	}
+	w.script(get("one", "no"), get("", "yes"), `{"when": "", "steps": [{"text": "that is all"}]}`, get("four", "http"), `{"when": "", "steps": [{"text": "that was http"}]}`,
+		get("five", "line"), `{"when": "", "steps": [{"text": "that was the command line"}]}`)
+	w.ramet("config", "set", "permission", "sandbox")
+	w.ramet("config", "set", "allow", "net(127.0.0.1:"+port+")") // the name leads to it
+	x := w.open(110, 40)
+	x.see("[0]", "script/")
+	x.say("one")
+	x.see("wants to use the network for curl", "localhost:"+port, "❯ No")
+	x.decide("No")
+	x.see("the user did not permit network to localhost:" + port)
+	x.decide("Allow once")
+	x.see("that is all", "[network: localhost:"+port+"]")
+	x.leave()
+	reaches("/yes")
+	w.ramet("verify")
+
+	server := w.background()
+	answered := make(chan int, 1)
+	go func() {
+		defer close(answered)
+		var list struct {
+			Asks []struct{ ID, Tool, Subject string }
+		}
+		for end := time.Now().Add(patience); len(list.Asks) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			server.ask("GET", "/api/v1/permissions", "", &list)
+		}
+		for _, q := range list.Asks {
+			if q.Tool != "net" || q.Subject != "localhost:"+port {
+				t.Errorf("%+v", q)
+			}
+			answered <- server.ask("POST", "/api/v1/permissions/"+q.ID, `{"answer":"once"}`, new(json.RawMessage))
+		}
+	}()
+	w.ramet("fork", "--name", "other")
+	if said, err := w.asks("permit it?", "", "exec", "other", "four"); err != nil || !strings.Contains(said, "network to localhost:"+port+", for curl") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	if status := <-answered; status != 204 {
+		t.Error(status)
+	}
+	reaches("/http")
+	if said, err := w.asks("permit it?", "agent\n", "exec", "other", "five"); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+	reaches("/line")
+	if out := w.ramet("mode", "other"); !strings.Contains(out, "net(localhost:"+port+") granted to ") {
+		t.Errorf("mode: %q", out)
+	}
+	w.ramet("verify")
 }
