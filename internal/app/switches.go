@@ -1,6 +1,6 @@
 package app
 
-import "ramet/internal/testkit/probe"
+import "ramet/internal/runner"
 
 // switches returns the switches that tests set in this process; a released program has none.
-var switches = func() probe.Switches { return probe.Switches{} }
+var switches = func() runner.Switches { return runner.Switches{} }

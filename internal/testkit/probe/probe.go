@@ -14,42 +14,16 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/model/llm"
 	"ramet/internal/runner"
 	"ramet/internal/testkit/llmtest"
 )
-
-// Switches holds the changes that a test makes. The zero value changes nothing.
-type Switches struct {
-	// RAMET_TEST_SCRIPTS: a file can be a model
-	Script  func(path string) (llm.Provider, error)
-	Lease   time.Duration // RAMET_TEST_LEASE: how long leases last
-	Pulse   time.Duration // RAMET_TEST_PULSE: how often leases are renewed and the dead are looked for
-	Stall   time.Duration // RAMET_TEST_STALL: servers of models that say nothing are given up soon
-	Retry   time.Duration // RAMET_TEST_RETRY: short waits between attempts
-	Alone   bool          // RAMET_TEST_ALONE: nobody is asked for models or about keys
-	Patient bool          // RAMET_TEST_PATIENT: nobody is told for which server is waited
-
-	// Now returns the time by which a process judges its own leases. RAMET_TEST_CLOCK=FILE: the
-	// file's content, a duration, is added to the real time; so a test moves the clock.
-	Now func() time.Time
-	// Log stands around the log of a run. RAMET_TEST_DIE_AFTER=N: the process is no more
-	// after event N.
-	Log func(runner.Log) runner.Log
-	// Command is called before each command of the terminal UI. RAMET_TEST_PANIC: it
-	// breaks.
-	Command func()
-	// Watch is called at the begin of a process, and what it gives at its end; nil: nobody looks.
-	// RAMET_TEST_PROFILE=FILE: where the processor's time goes, for go tool pprof.
-	Watch func() (stop func())
-}
 
 // Tag is the build tag of a ramet with switches.
 const Tag = "rametprobe"
 
 // FromEnvironment reads the switches. What makes no sense changes nothing.
-func FromEnvironment() Switches {
-	s := Switches{
+func FromEnvironment() runner.Switches {
+	s := runner.Switches{
 		Lease:   duration("RAMET_TEST_LEASE"),
 		Pulse:   duration("RAMET_TEST_PULSE"),
 		Stall:   duration("RAMET_TEST_STALL"),
