@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,6 +62,7 @@ func newSpeaker(b *testing.B) *speaker {
 type served struct {
 	*exec.Cmd
 	base, token string
+	kernel      int // the process id of the background kernel, which does the work
 }
 
 func (sh *shell) serve(b *testing.B, env ...string) *served {
@@ -77,7 +79,11 @@ func (sh *shell) serve(b *testing.B, env ...string) *served {
 	line := must[string](b)(bufio.NewReader(out).ReadString('\n'))
 	go io.Copy(io.Discard, out)
 	token := must[[]byte](b)(os.ReadFile(filepath.Join(sh.home, "token")))
-	return &served{c, strings.TrimSpace(line), strings.TrimSpace(string(token))}
+	status := exec.Command(sh.binary, "server", "status", "--json")
+	status.Dir, status.Env = c.Dir, c.Env
+	var kernel struct{ PID int }
+	check(b, json.Unmarshal(must[[]byte](b)(status.Output()), &kernel))
+	return &served{c, strings.TrimSpace(line), strings.TrimSpace(string(token)), kernel.PID}
 }
 
 func (s *served) ask(b *testing.B, method, path, body string) *http.Response {
@@ -114,15 +120,18 @@ func (s *served) reads(b *testing.B, words *atomic.Int64) {
 	}()
 }
 
-// cpu is what the process has used so far.
-func (s *served) cpu(b *testing.B) time.Duration {
+// cpu returns the processor time that the command and the kernel used so far.
+func (s *served) cpu(b *testing.B) (used time.Duration) {
 	b.Helper()
-	stat := string(must[[]byte](b)(os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.Process.Pid))))
-	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	var user, system int64
-	fmt.Sscan(f[11], &user)
-	fmt.Sscan(f[12], &system)
-	return time.Duration(user+system) * 10 * time.Millisecond // of 100 in a second
+	for _, pid := range []int{s.Process.Pid, s.kernel} {
+		stat := string(must[[]byte](b)(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))))
+		f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+		var user, system int64
+		fmt.Sscan(f[11], &user)
+		fmt.Sscan(f[12], &system)
+		used += time.Duration(user+system) * 10 * time.Millisecond // of 100 in a second
+	}
+	return used
 }
 
 // Two hundred agents that write fifty words a second each, and two who follow all of it, leave a core
