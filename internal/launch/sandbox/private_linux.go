@@ -49,6 +49,10 @@ func (b *Box) resolveTemporary(in *inside) error {
 	if info, err := os.Stat(temporary); err != nil || !info.IsDir() {
 		return fault.New(fault.Denied, "confine command: there is no folder %s", temporary).WithHint("make it, with mode 1777")
 	}
+	if slices.Contains(in.Write, RealPath(temporary)) {
+		return fault.New(fault.Denied, "confine command: %s is replaced by a folder of the command's own, so it cannot be a workspace", temporary).
+			WithHint("work in a folder below %s", temporary)
+	}
 	home, _ := os.UserHomeDir()
 	for _, dir := range []string{"/run", "/var/run", os.Getenv("TMUX_TMPDIR"), os.TempDir()} {
 		real, err := filepath.EvalSymlinks(dir)

@@ -140,3 +140,11 @@ func TestATemporaryFolderStays(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestTmpItselfIsNotAFolderToWrite tests the refusal of a workspace that the command's own folder would replace.
+func TestTmpItselfIsNotAFolderToWrite(t *testing.T) {
+	out, err := runAs(0, "", "boxed", "/tmp", "echo work > ramet-written; ls ramet-written")
+	if _, gone := os.Lstat("/tmp/ramet-written"); gone == nil || err == nil || !strings.Contains(out, "work in a folder below /tmp") && !strings.Contains(out, "cannot be a workspace") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
