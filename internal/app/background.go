@@ -95,14 +95,21 @@ func decodeAnswer(from *json.Decoder, out any) error {
 	return err
 }
 
-// ensure starts the kernel if none runs. CONFLICT: one of another version runs.
+// ensure starts the kernel if none runs, or if the one that ran ends while it is asked. CONFLICT: one of another version
+// runs.
 func (b *background) ensure(ctx context.Context) error {
-	conn, err := b.place.Ensure(ctx, b.start)
-	if err != nil {
-		return err
+	var err error
+	for range 3 {
+		conn, failed := b.place.Ensure(ctx, b.start)
+		if failed != nil {
+			return failed
+		}
+		conn.Close()
+		if err = b.checkVersion(ctx); !fault.Is(err, fault.NotFound) {
+			break
+		}
 	}
-	conn.Close()
-	return b.checkVersion(ctx)
+	return err
 }
 
 // checkVersion returns CONFLICT if the kernel that runs is of another version, NOT_FOUND if none runs.
@@ -200,6 +207,9 @@ func (b *background) carry(ctx context.Context, l *cli.Line, args []string, star
 	in := cli.CommandRequest{Version: version, Args: args, Dir: l.Dir, Environ: session.ClientVariables(l.Session), Umask: l.Umask(), Terminal: l.Terminal,
 		ErrTerminal: l.ErrTerminal, Input: l.Password != nil}
 	exit, ran, err = sendCommand(ctx, b.http, l.Streams, in)
+	if start && err == nil && !ran {
+		return 0, true, fault.New(fault.Failed, "the background kernel ended before it began").WithHint("give the command again")
+	}
 	if errors.Is(err, errUndecoded) {
 		err = cmp.Or(b.checkVersion(ctx), err) // a kernel of another version may know no commands
 	}

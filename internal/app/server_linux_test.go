@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -93,6 +94,38 @@ func TestAnIdleKernelEnds(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(w.home, "ramet", "server.log"))
 	if err != nil || !strings.Contains(string(log), "ends: nothing happened for 1s") {
 		t.Errorf("the log says %q, %v", log, err)
+	}
+}
+
+// A kernel that ends while it is asked is one that no longer runs: reading commands say so, others start the next one.
+func TestAKernelEndsWhileItIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ramet("server", "start")
+	w.ramet("server", "stop")
+	getenv := func(name string) string {
+		for _, pair := range w.env {
+			if value, ok := strings.CutPrefix(pair, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	place := testkit.Must(control.FindPlace(getenv, filepath.Join(w.home, "ramet")))(t)
+	for _, args := range [][]string{{"server", "status"}, {"ps"}, {"exec", "hello"}} {
+		testkit.OK(t, os.MkdirAll(filepath.Dir(place.Socket()), 0o700)) // the kernel removed it
+		ending := testkit.Must(net.Listen("unix", place.Socket()))(t)
+		go func() {
+			conn, err := ending.Accept()
+			ending.Close() // which removes the socket
+			if err == nil {
+				io.ReadFull(conn, make([]byte, 4)) // the request is there, and no answer comes
+				conn.Close()
+			}
+		}()
+		if out := w.ramet(args...); args[0] == "server" && !strings.Contains(out, "No background kernel runs") {
+			t.Errorf("%s: %s", args, out)
+		}
 	}
 }
 

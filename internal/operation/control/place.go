@@ -7,11 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -175,7 +177,13 @@ func (p Place) Dial(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// IsAbsent reports whether Dial failed because no kernel listens.
+// IsAbsent reports whether Dial, or a request, failed because no kernel listens, or because the kernel ended before it
+// answered: what it was asked is then not carried out.
 func IsAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errRefused)
+	for _, absent := range []error{fs.ErrNotExist, errRefused, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, absent) {
+			return true
+		}
+	}
+	return false
 }
