@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
@@ -209,6 +212,31 @@ func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A run that another continues is not removed, whichever step fails of finding that out.
+func TestARunThatAnotherContinuesIsNotRemoved(t *testing.T) {
+	ctx, f := t.Context(), &failing{}
+	s := newStore(t, t.TempDir())
+	s.Logs = f
+	x := begin(t, s, "parent", rundir.NDJSON)
+	goTo(t, x, run.Done)
+	testkit.OK(t, errors.Join(x.Close(), testkit.Must(s.Fork(ctx, "parent", "1", "child", rundir.NDJSON))(t).Close()))
+	for n := 1; f.failed != "" || n == 1; n++ {
+		f.left, f.failed = n, ""
+		if err := s.Remove(ctx, "parent", false); err == nil || f.failed == "" && !fault.Is(err, fault.Conflict) || !s.Has("parent") {
+			t.Fatalf("step %d (%s) fails: %v", n, f.failed, err)
+		}
+	}
+	f.left = 0
+	damaged := filepath.Join(s.Dir("child"), "events.ndjson")
+	testkit.OK(t, os.WriteFile(damaged, []byte("{}\n"), 0o600))
+	if err := s.Remove(ctx, "parent", false); !fault.Is(err, fault.Conflict) || !s.Has("parent") {
+		t.Errorf("its child cannot be read: %v", err)
+	}
+	if err := s.Remove(ctx, "parent", true); err != nil || s.Has("parent") {
+		t.Errorf("by force: %v", err)
 	}
 }
 

@@ -170,7 +170,8 @@ type Remover interface {
 }
 
 // Remove deletes a run: its folder, with all that it made, and its log. LOCKED: a process carries it out.
-// CONFLICT: another run continues it. ILLEGAL_TRANSITION: it is not over, and anyway is false.
+// CONFLICT: another run continues it, or may do so as it cannot be read, and anyway is false. ILLEGAL_TRANSITION: it is
+// not over, and anyway is false.
 func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 	x, err := s.OpenSession(ctx, runID, "")
 	if err != nil && (!anyway || fault.Is(err, fault.Locked) || fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidID)) {
@@ -183,7 +184,7 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 				WithHint("cancel it first (`ramet run cancel %s`), or remove it all the same with --force", runID)
 		}
 	}
-	child, err := s.continues(ctx, runID)
+	child, err := s.continues(ctx, runID, anyway)
 	if err == nil && child != "" {
 		err = fault.New(fault.Conflict, "run %s continues run %s and shares its events", child, runID).
 			WithHint("remove that one first; nothing was removed")
@@ -215,8 +216,8 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 	return durable.Failure("remove", gone, step.RemoveAll(gone))
 }
 
-// continues returns a run that continues another, or "".
-func (s *Store) continues(ctx context.Context, runID string) (string, error) {
+// continues returns a run that continues another, or "". A run that cannot be read is CONFLICT, unless anyway is true.
+func (s *Store) continues(ctx context.Context, runID string, anyway bool) (string, error) {
 	ids, err := s.List()
 	if err != nil {
 		return "", err
@@ -226,15 +227,16 @@ func (s *Store) continues(ctx context.Context, runID string) (string, error) {
 			continue
 		}
 		r, err := s.Open(ctx, id, "")
+		if err != nil && (anyway || fault.Is(err, fault.NotFound)) {
+			continue
+		}
 		if err != nil {
-			continue // whatever it is, it cannot be read
+			return "", fault.New(fault.Conflict, "run %s may continue run %s: it cannot be read: %w", id, runID, err).
+				WithHint("remove run %s all the same with --force; nothing was removed", runID)
 		}
 		forked := r.fork != (run.Fork{}) && r.fork.ParentRunID == runID
-		if err := r.Close(); err != nil {
-			return "", err
-		}
-		if forked {
-			return id, nil
+		if err := r.Close(); err != nil || forked {
+			return id, err
 		}
 	}
 	return "", nil
