@@ -410,6 +410,29 @@ func TestKilledRestoresAreFinished(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
+// The journal of a restore that is damaged, or leads out of the folder, is refused and touches nothing.
+func TestADamagedJournalRestoresNothing(t *testing.T) {
+	b := newBenchPast(t)
+	b.put("f", "mine")
+	before := tree(t, b.root)
+	outside := filepath.Join(filepath.Dir(b.root), "outside")
+	testkit.OK(t, os.WriteFile(outside, nil, 0o644))
+	name := filepath.Join(b.past.journal.Dir, "x.json")
+	for _, at := range []string{"f", "../outside", "%2e%2e%2foutside", "/outside", "%zz"} {
+		text := fmt.Sprintf(`{"root": %q, "steps": [{"path": %q, "before": {"kind": "f"}}]}`, b.root, at)
+		for _, text := range []string{text, text[1:]} {
+			testkit.WriteFile(t, name, text)
+			done, err := b.past.journal.Finish(t.Context(), func(RestoreDone) error { return nil })
+			if good := at == "f" && text[0] == '{'; good != (err == nil) || !good && (!fault.Is(err, fault.StorageCorrupt) || len(done) > 0 || len(b.past.journal.Underway()) > 0) {
+				t.Errorf("%s: %+v, %v", text, done, err)
+			}
+		}
+	}
+	if _, err := os.Stat(outside); err != nil || tree(t, b.root) != before {
+		t.Errorf("%v\n%s", err, tree(t, b.root))
+	}
+}
+
 func TestKilledRestoresAreFinishedSoak(t *testing.T) {
 	testkit.SoakOnly(t)
 	TestKilledRestoresAreFinished(t)

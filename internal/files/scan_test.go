@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -323,6 +324,53 @@ func TestWhatCannotBeReadIsUnknown(t *testing.T) {
 	b.last = nil
 	r = b.walk()
 	b.want(r.Root, "d closed", "f n0000", "f shut")
+}
+
+// fullKeeper refuses one kind of content.
+type fullKeeper struct {
+	Keeper
+	refused string
+}
+
+func (k fullKeeper) Add(h chain.Hash, content []byte) error {
+	if string(content) == k.refused {
+		return fs.ErrClosed
+	}
+	return k.Keeper.Add(h, content)
+}
+
+func (k fullKeeper) AddGit(h chain.Hash, oid string, size int64) error {
+	if k.refused == "in git" {
+		return fs.ErrClosed
+	}
+	return k.Keeper.AddGit(h, oid, size)
+}
+
+func (k fullKeeper) AddFolder(f, before Folder) (chain.Hash, error) {
+	if k.refused == f[0].Name {
+		return chain.Hash{}, fs.ErrClosed
+	}
+	return k.Keeper.AddFolder(f, before)
+}
+
+// A state that could not be kept whole is none: what cannot be kept is not merely unknown.
+func TestAWalkFailsIfSomethingCannotBeKept(t *testing.T) {
+	b := newBenchScan(t, ScanOptions{})
+	b.git("init", "-q")
+	b.put("committed", "in git", "d/e/f", "below")
+	b.git("add", "committed")
+	b.git("commit", "-qm", "x")
+	b.put("new", "on top")
+	testkit.OK(t, os.Symlink("target", filepath.Join(b.root, "d/link")))
+	b.scan = NewScan(b.scan.o)
+	for _, refused := range []string{"", "on top", "below", "target", "in git", "f", "e", "committed"} {
+		batch := b.store.Begin(b.scan.Repository())
+		_, err := b.scan.Walk(t.Context(), nil, fullKeeper{batch, refused}, nil, nil)
+		batch.Drop()
+		if errors.Is(err, fs.ErrClosed) != (refused != "") {
+			t.Errorf("%q is not kept: %v", refused, err)
+		}
+	}
 }
 
 // A million files: the walk ends when it is told to, and says how far it came.

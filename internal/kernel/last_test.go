@@ -100,3 +100,42 @@ func TestAnAgentIsOfferedWhatWasChosen(t *testing.T) {
 		t.Error(history)
 	}
 }
+
+// The background commands of an agent outlive its turns, and end with a task and with a turn that is stopped.
+func TestCommandsEndWithATaskAndWithAStop(t *testing.T) {
+	b := newBench(t, `
+{"when": "talk", "steps": [{"text": "fine"}]}
+{"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "task", "name": "kid"}}]}
+{"when": "task", "steps": [{"text": "done"}]}
+{"when": "long", "steps": [{"text": "I "}, {"wait": "never"}]}
+{"repeat": true, "steps": [{"text": "well"}]}
+`)
+	ended := make(chan id.Agent, 9)
+	b.Options.Abandon = func(a id.Agent) { ended <- a }
+	b.start()
+	was := func(what string, want ...id.Agent) {
+		t.Helper()
+		var got []id.Agent
+		for len(ended) > 0 {
+			got = append(got, <-ended)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: commands of %q ended, want %q", what, got, want)
+		}
+	}
+	testkit.Must(b.exec(b.zero.ID, "talk"))(t)
+	was("a turn")
+	testkit.Must(b.exec(b.zero.ID, "divide"))(t)
+	was("a task", b.named("kid").ID)
+	said, enough := b.kernel.Events.Subscribe(t.Context())
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "long"}))(t)
+	for e := range said {
+		if e.Text == "I " {
+			break
+		}
+	}
+	enough()
+	testkit.Must(b.kernel.Interrupt(t.Context(), Stop{Agent: b.zero.ID}))(t)
+	turn.Wait()
+	was("a stop", b.zero.ID)
+}

@@ -19,6 +19,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
 	"ramet/internal/testkit/llmtest"
+	"ramet/internal/turn/hook"
 	"ramet/internal/turn/tool"
 )
 
@@ -220,6 +221,36 @@ func TestAnAnswerThatWasCutIsAskedForAgain(t *testing.T) {
 	}
 	if _, err := s.run(ctx); !fault.Is(err, fault.Cancelled) || !strings.HasPrefix(s.log(), "usage STREAM_CUT\ninterrupted I wi") {
 		t.Errorf("%v\n%s", err, s.log())
+	}
+}
+
+// Hooks keep a turn from ending so often and no more, and a person is told once that they are not heard again.
+func TestHooksKeepATurnFromEnding(t *testing.T) {
+	for _, c := range []struct {
+		task  bool
+		event hook.Event
+	}{{false, hook.Stop}, {true, hook.SubagentStop}} {
+		s := newStage(t, `{"repeat": true, "steps": [{"text": "fine"}]}`)
+		asked, past := 0, 0
+		s.turn.Task = c.task
+		s.turn.Hooks = func(_ context.Context, o hook.Occasion) hook.Verdict {
+			if o.Event != c.event || o.Fields["stop_hook_active"] != (asked > 0) || o.Fields["last_assistant_message"] != "fine" {
+				t.Errorf("asked %d: %+v", asked, o)
+			}
+			asked++
+			if o.Shown {
+				past = asked
+			}
+			return hook.Verdict{Denied: !o.Shown, Why: "look again"}
+		}
+		out := s.must()
+		notes := slices.DeleteFunc(s.events, func(e Event) bool { return e.Type != Note })
+		if asked != mostStops+1 || past != asked || out.Steps != asked || strings.Count(s.log(), "notice Your turn is not over, a hook says: look again") != mostStops {
+			t.Errorf("asked %d, unheard at %d, %d steps\n%s", asked, past, out.Steps, s.log())
+		}
+		if len(notes) != 1 || notes[0].Text != "hooks have kept the turn from ending 8 times; they are not heard again" {
+			t.Errorf("%+v", notes)
+		}
 	}
 }
 

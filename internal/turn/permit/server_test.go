@@ -61,6 +61,37 @@ func TestToolsOfServersAreAskedFor(t *testing.T) {
 	}
 }
 
+// A person is shown what a call would do to its last argument, where the subject of the call does not say it.
+func TestAQuestionHasTheWholeCall(t *testing.T) {
+	summary := func(args json.RawMessage) string { return "sum of " + string(args) }
+	for _, c := range []struct {
+		access     tool.Access
+		summary    func(json.RawMessage) string
+		args, want string
+	}{
+		{tool.Servers, nil, `{"a": [1]}`, "x {\n  \"a\": [\n    1\n  ]\n}"},
+		{tool.Servers, summary, `{"a":`, `x {"a":`},
+		{tool.Servers, summary, ``, "sum of "},
+		{tool.Servers, summary, ` {} `, "sum of  {} "},
+		{tool.Servers, nil, `{}`, "x {}"},
+		{tool.Fetches, nil, `"host"`, `x "host"`},
+		{tool.Commands, nil, `"rm y"`, ""},
+		{tool.Commands, nil, `7`, "x 7"},
+	} {
+		s := spec("x", c.access)
+		s.Summary = c.summary
+		p := &Policy{Ask: asker(func(_ context.Context, q Question) (Verdict, error) {
+			if q.Whole != c.want {
+				t.Errorf("%s: %q, want %q", c.args, q.Whole, c.want)
+			}
+			return Verdict{Choice: Once}, nil
+		})}
+		if _, _, err := p.Decide(t.Context(), s, tool.Call{Agent: "a", Args: json.RawMessage(c.args)}); err != nil {
+			t.Errorf("%s: %v", c.args, err)
+		}
+	}
+}
+
 // A rule that is bound to a digest holds for that digest; one that is not, for tools whose server is proven,
 // or if it was given on the command line.
 func TestRulesAreBoundToWhatTheyWereGivenFor(t *testing.T) {
