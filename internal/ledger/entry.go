@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,27 +166,32 @@ func fieldOf(key string) (entryField, bool) {
 
 func readEntry(raw []byte, at int) (Entry, bool) {
 	e := Entry{raw: raw, at: at}
-	o, err := ObjectOf(raw)
-	for _, m := range o.Members {
-		if f, ours := fieldOf(m.Key); ours {
-			f.read(&e, m.Raw)
+	if !IsJSONObject(raw) {
+		return e, false
+	}
+	for key, value := range splitJSON(raw) {
+		if f, ours := fieldOf(key); ours {
+			f.read(&e, value)
 		}
 	}
-	return e, err == nil
+	return e, true
 }
 
 func readOwner(raw []byte) *Owner {
-	o, err := ObjectOf(raw)
-	if err != nil {
+	if !IsJSONObject(raw) {
 		return nil
 	}
-	host, _ := o.Get(keyHost)
-	pid, _ := o.Get(keyPID)
-	start, _ := o.Get(keyStart)
 	var out Owner
-	out.Host, _ = ParseJSONText(host)
-	out.PID, _ = strconv.Atoi(string(pid))
-	out.Start, _ = ParseJSONText(start)
+	for key, value := range splitJSON(raw) {
+		switch key {
+		case keyHost:
+			out.Host, _ = ParseJSONText(value)
+		case keyPID:
+			out.PID, _ = strconv.Atoi(string(value))
+		case keyStart:
+			out.Start, _ = ParseJSONText(value)
+		}
+	}
 	if out.Host == "" || out.PID <= 0 {
 		return nil // no process that can be looked for
 	}
@@ -363,13 +369,16 @@ type Member struct {
 // readers.
 type Object struct{ Members []Member }
 
+// lenient are the options for JSON that other tools wrote.
+var lenient = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
+
 var errNoObject = errors.New("it is not JSON object")
 
 // ParseObject reads a whole document, which must be one object. A byte order mark before
 // it is dropped.
 func ParseObject(data []byte) (Object, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if !json.Valid(data) {
+	if !jsontext.Value(data).IsValid(lenient...) {
 		return Object{}, syntaxError(data)
 	}
 	return ObjectOf(bytes.TrimSpace(data))
@@ -393,14 +402,9 @@ func ObjectOf(raw []byte) (Object, error) {
 	if !IsJSONObject(raw) {
 		return Object{}, errNoObject
 	}
-	parts, err := splitJSON(raw)
-	if err != nil {
-		return Object{}, err
-	}
 	var o Object
-	for i := 0; i < len(parts); i += 2 {
-		key, _ := ParseJSONText(parts[i])
-		o.Members = append(o.Members, Member{key, parts[i+1]})
+	for key, value := range splitJSON(raw) {
+		o.Members = append(o.Members, Member{key, value})
 	}
 	return o, nil
 }
@@ -413,24 +417,32 @@ func ParseJSONList(raw []byte) ([][]byte, error) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil, errors.New("it is not JSON array")
 	}
-	return splitJSON(raw)
+	var elements [][]byte
+	for _, value := range splitJSON(raw) {
+		elements = append(elements, value)
+	}
+	return elements, nil
 }
 
-// splitJSON returns the elements of an array, or the keys and values of an object, as they are written.
-func splitJSON(raw []byte) (parts [][]byte, err error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	for kind := dec.PeekKind(); kind != '}' && kind != ']'; kind = dec.PeekKind() {
-		part, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
+// splitJSON returns the elements of an array, or the members of an object with their keys, as they are written. It stops
+// at invalid JSON.
+func splitJSON(raw []byte) iter.Seq2[string, []byte] {
+	return func(yield func(key string, value []byte) bool) {
+		dec := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient...)
+		open, _ := dec.ReadToken()
+		for dec.PeekKind() != '}' && dec.PeekKind() != ']' {
+			key := ""
+			if open.Kind() == '{' {
+				name, _ := dec.ReadToken()
+				key = name.String()
+			}
+			value, err := dec.ReadValue() // which returns the errors of the tokens before it, too
+			end := int(dec.InputOffset())
+			if err != nil || !yield(key, raw[end-len(value):end:end]) { // the decoder's own slice does not last
+				return
+			}
 		}
-		end := int(dec.InputOffset()) // the decoder's own slice does not last
-		parts = append(parts, raw[end-len(part):end:end])
 	}
-	return parts, nil
 }
 
 // ParseJSONText returns the text of a value that is a string.
@@ -438,11 +450,8 @@ func ParseJSONText(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return "", true
-	}
-	return s, true
+	s, _ := jsontext.AppendUnquote(nil, raw) // the error is about bytes that are not UTF-8, which it replaces
+	return string(s), true
 }
 
 // Get returns the value of a key.
@@ -490,10 +499,8 @@ func AppendJSONList(out []byte, elements [][]byte, depth int) []byte {
 	if len(elements) == 0 {
 		return append(out, "[]"...)
 	}
-	out = append(out, '[')
-	for i, e := range elements {
-		out = append(appendLine(out, i, depth+1), e...)
-	}
+	out = appendLine(append(out, '['), 0, depth+1)
+	out = append(out, bytes.Join(elements, appendLine(nil, 1, depth+1))...)
 	return append(appendLine(out, 0, depth), ']')
 }
 
@@ -511,9 +518,6 @@ func appendLine(out []byte, n, depth int) []byte {
 
 // QuoteJSON returns a string as JSON, without the escapes that only HTML needs.
 func QuoteJSON(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.Encode(s) // a string can always be encoded
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	out, _ := jsontext.AppendQuote(nil, s) // the error is about bytes that are not UTF-8, which it replaces
+	return out
 }

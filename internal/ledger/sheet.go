@@ -61,9 +61,9 @@ func Parse(data []byte) (*Sheet, error) {
 		if err != nil {
 			return nil, fault.New(fault.StorageCorrupt, "read %s: the entries are no list", FileName)
 		}
+		s.rows = make([]row, len(elements))
 		for i, element := range elements {
-			e, ok := readEntry(element, i)
-			s.rows = append(s.rows, row{e, ok})
+			s.rows[i].Entry, s.rows[i].ok = readEntry(element, i)
 		}
 	}
 	if bytes.HasSuffix(data, []byte("\n")) {
