@@ -29,7 +29,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ramet/internal/base/bus"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
@@ -75,7 +74,7 @@ const LeaseTTL = 15 * time.Second
 // Kernel runs agents. All methods are safe for concurrent use.
 type Kernel struct {
 	Options
-	Events bus.Bus[loop.Event]
+	Events loop.EventBus
 
 	ctx          context.Context // ends when the kernel is stopped
 	cancel       context.CancelCauseFunc

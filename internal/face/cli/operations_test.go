@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ramet/internal/base/bus"
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/history"
@@ -231,7 +230,7 @@ func TestAnAnswerIsShownOnceAsItComesIn(t *testing.T) {
 func TestTheAnswerStandsBelowItsTurn(t *testing.T) {
 	var out bytes.Buffer // what both streams print, as on a terminal
 	w := &watcher{l: &Line{Streams: Streams{Stdout: &out, Stderr: &out}}, enough: func() {}}
-	var events bus.Bus[loop.Event]
+	var events loop.EventBus
 	a := id.NewAgent()
 	w.follow(t.Context(), a, &events)
 	for i := range 1000 {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/base/bus"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/secret"
@@ -43,7 +42,7 @@ type watcher struct {
 }
 
 // follow shows the events of an agent and its offspring, or of everybody, until end is called.
-func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.Event]) {
+func (w *watcher) follow(ctx context.Context, a id.Agent, events *loop.EventBus) {
 	w.root, w.family = a, control.Family{a: true}
 	seen, enough := events.Overhear(context.WithoutCancel(ctx)) // what an agent becomes is not shown
 	w.enough, w.over = enough, make(chan struct{})

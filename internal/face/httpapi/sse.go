@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ramet/internal/base/bus"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
@@ -43,7 +42,7 @@ type Events struct {
 	look   chan struct{} // has room for one: there may be something in the feed
 
 	gathering sync.Mutex // taken before mu
-	box       *bus.Box[loop.Event]
+	box       *loop.EventBox
 
 	readers atomic.Int64
 
@@ -59,7 +58,7 @@ type Events struct {
 
 // EventsOptions configures events.
 type EventsOptions struct {
-	Bus  *bus.Bus[loop.Event] // what the kernel publishes
+	Bus  *loop.EventBus // what the kernel publishes
 	Feed registry.Feed
 	Hide func(string) string // takes secrets out of a line; nil: none
 	// How much is kept, and so how far a reader may be behind; 0: 10,000 events, 32 MiB.

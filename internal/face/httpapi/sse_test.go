@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/base/bus"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
@@ -384,7 +383,7 @@ func FuzzCursor(f *testing.F) {
 	for _, seed := range []string{"", "x", "0123456789ab-1", "0123456789ab--1", "-", "0123456789ab-01", "0123456789ab-9223372036854775808", "é-1"} {
 		f.Add(seed)
 	}
-	e := &Events{epoch: "0123456789ab", kept: make([]happening, 4), first: 3, next: 6, box: new(bus.Bus[loop.Event]).Box(f.Context())}
+	e := &Events{epoch: "0123456789ab", kept: make([]happening, 4), first: 3, next: 6, box: new(loop.EventBus).Box(f.Context())}
 	f.Fuzz(func(t *testing.T, cursor string) {
 		at, late, err := e.place(cursor)
 		if err != nil {
@@ -408,7 +407,7 @@ func (feedOf) Changes(_ context.Context, c registry.Cursor, _ int) ([]registry.C
 func (feedOf) Latest(context.Context) (registry.Cursor, error) { return "", nil }
 
 func TestAFeedThatFailsIsToldOnce(t *testing.T) {
-	var b bus.Bus[loop.Event]
+	var b loop.EventBus
 	broken := &brokenFeed{left: 5, over: make(chan struct{})}
 	e := testkit.Must(StartEvents(t.Context(), EventsOptions{Bus: &b, Feed: broken, Look: time.Millisecond}))(t)
 	<-broken.over
@@ -434,7 +433,7 @@ func (f *brokenFeed) Changes(_ context.Context, c registry.Cursor, _ int) ([]reg
 // Nobody is woken for each word, and yet no word is late: whoever looks is told of all that was
 // published, and whoever waits is woken by the next, however long nobody looked.
 func TestWhatIsPublishedIsThereForWhoLooks(t *testing.T) {
-	var here bus.Bus[loop.Event]
+	var here loop.EventBus
 	e := testkit.Must(StartEvents(t.Context(), EventsOptions{Bus: &here, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour}))(t)
 	defer e.Stop()
 	at := int64(0)
@@ -457,7 +456,7 @@ func TestWhatIsPublishedIsThereForWhoLooks(t *testing.T) {
 
 // A reader that names no place begins behind what was published before it came.
 func TestANewReaderBeginsBehindWhatWasPublished(t *testing.T) {
-	var b bus.Bus[loop.Event]
+	var b loop.EventBus
 	e := testkit.Must(StartEvents(t.Context(), EventsOptions{Bus: &b, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour}))(t)
 	defer e.Stop()
 	for n := range int64(100) {

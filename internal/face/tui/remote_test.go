@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"testing"
 
-	"ramet/internal/base/bus"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/kernel"
@@ -24,7 +23,7 @@ import (
 type hostedStage struct {
 	*stage
 	asks   []OpenQuestion
-	events bus.Bus[loop.Event]
+	events loop.EventBus
 	turn   func() (bool, error)
 }
 

@@ -1,24 +1,35 @@
-package bus
+package loop
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
 )
 
+func numbered(n int) Event { return Event{Turn: int64(n)} }
+
+// collected returns the numbers of events.
+func collected(events iter.Seq[Event]) (out []int) {
+	for e := range events {
+		out = append(out, int(e.Turn))
+	}
+	return out
+}
+
 func TestEveryReaderGetsEverythingInOrder(t *testing.T) {
-	var b Bus[int]
-	b.Publish(-1) // before anybody listens
+	var b EventBus
+	b.Publish(numbered(-1)) // before anybody listens
 	var got [3][]int
 	var readers sync.WaitGroup
 	for i := range got {
 		values, _ := b.Subscribe(t.Context())
-		readers.Go(func() { got[i] = slices.Collect(values) })
+		readers.Go(func() { got[i] = collected(values) })
 	}
 	want := []int{}
 	for i := range 10_000 {
-		b.Publish(i)
+		b.Publish(numbered(i))
 		want = append(want, i)
 	}
 	b.Close()
@@ -29,26 +40,26 @@ func TestEveryReaderGetsEverythingInOrder(t *testing.T) {
 		}
 	}
 	late, _ := b.Subscribe(t.Context())
-	if got := slices.Collect(late); len(got) > 0 {
+	if got := collected(late); len(got) > 0 {
 		t.Errorf("%v after the end", got)
 	}
 }
 
 func TestAReaderCanLeave(t *testing.T) {
-	var b Bus[int]
+	var b EventBus
 	ctx, cancel := context.WithCancel(t.Context())
 	values, _ := b.Subscribe(ctx)
-	b.Publish(1)
+	b.Publish(numbered(1))
 	cancel()
-	if got := slices.Collect(values); len(got) > 0 {
+	if got := collected(values); len(got) > 0 {
 		t.Errorf("got %v", got)
 	}
 	values, _ = b.Subscribe(t.Context())
-	b.Publish(2)
-	b.Publish(3)
+	b.Publish(numbered(2))
+	b.Publish(numbered(3))
 	for v := range values {
-		if v != 2 {
-			t.Errorf("got %d", v)
+		if v.Turn != 2 {
+			t.Errorf("got %d", v.Turn)
 		}
 		break
 	}
@@ -60,41 +71,41 @@ func TestAReaderCanLeave(t *testing.T) {
 }
 
 func TestEnoughLeavesNothingOut(t *testing.T) {
-	var b Bus[int]
+	var b EventBus
 	values, enough := b.Subscribe(t.Context())
-	b.Publish(1)
-	b.Publish(2)
+	b.Publish(numbered(1))
+	b.Publish(numbered(2))
 	enough()
-	b.Publish(3)
-	if got := slices.Collect(values); !slices.Equal(got, []int{1, 2}) {
+	b.Publish(numbered(3))
+	if got := collected(values); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestWhoOverhearsIsNoReasonToSayMore(t *testing.T) {
-	var b Bus[int]
+	var b EventBus
 	values, enough := b.Overhear(t.Context())
 	if b.Heard() {
 		t.Error("somebody listens")
 	}
-	b.Publish(1)
+	b.Publish(numbered(1))
 	heard, leave := b.Subscribe(t.Context())
 	if !b.Heard() {
 		t.Error("nobody listens")
 	}
-	b.Publish(2)
+	b.Publish(numbered(2))
 	leave()
 	enough()
 	if b.Heard() {
 		t.Error("somebody still listens")
 	}
-	if got, all := slices.Collect(values), slices.Collect(heard); !slices.Equal(got, []int{1, 2}) || !slices.Equal(all, []int{2}) {
+	if got, all := collected(values), collected(heard); !slices.Equal(got, []int{1, 2}) || !slices.Equal(all, []int{2}) {
 		t.Errorf("got %v and %v", got, all)
 	}
 }
 
 func TestABoxGivesEverythingOnce(t *testing.T) {
-	var b Bus[int]
+	var b EventBus
 	box := b.Box(t.Context())
 	if got := box.Take(); len(got) > 0 {
 		t.Errorf("got %v of nothing", got)
@@ -103,7 +114,7 @@ func TestABoxGivesEverythingOnce(t *testing.T) {
 	for range 4 {
 		writers.Go(func() {
 			for i := range 5_000 {
-				b.Publish(i)
+				b.Publish(numbered(i))
 			}
 		})
 	}
@@ -111,7 +122,7 @@ func TestABoxGivesEverythingOnce(t *testing.T) {
 	for n < 20_000 {
 		<-box.Rings()
 		for _, v := range box.Take() {
-			sum, n = sum+v, n+1
+			sum, n = sum+int(v.Turn), n+1
 		}
 	}
 	writers.Wait()
