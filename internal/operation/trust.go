@@ -245,7 +245,9 @@ var ListHooks = Op[NoInput, public.Hooks]{
 		Help: `List the hooks: commands that run on events, such as before and after a tool call or at the end
 of a turn. They are defined in [[hooks]] of your configuration and the project's, in the
 project's .claude/settings.json and settings.local.json once you have accepted them (ramet
-trust), and in .claude/settings.json in your home folder. Hooks of a project run confined.`},
+trust), and in .claude/settings.json in your home folder. Hooks of a project run confined.
+While a file that names PreToolUse or UserPromptSubmit can't be read, calls or prompts are
+refused: its hooks may be guards.`},
 	Run:  func(_ context.Context, e *Env, _ NoInput) (public.Hooks, error) { return e.Project().ListHooks() },
 	Text: writeHooks,
 }

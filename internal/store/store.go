@@ -90,7 +90,19 @@ type core struct {
 	reader
 	writer *sql.DB
 	failed atomic.Pointer[fault.Error]
+	notice atomic.Pointer[string]
 	close  func() error
+}
+
+// SetNotice leaves what a person should know about how the store was opened.
+func (c *core) SetNotice(text string) { c.notice.Store(&text) }
+
+// TakeNotice returns what SetNotice left, to the first caller only.
+func (c *core) TakeNotice() string {
+	if text := c.notice.Swap(nil); text != nil {
+		return *text
+	}
+	return ""
 }
 
 // leases implements agent.Leases.

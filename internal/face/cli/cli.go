@@ -88,7 +88,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 
 func newLine(e Env, s *session.Session) *Line {
 	l := &Line{Streams: e.Streams, Background: e.Background, Session: s, confined: e.Confined, vendors: e.Models}
-	s.Repaired, s.Made, s.Finished = l.TellRepair, l.TellMade, l.TellFinished
+	s.Repaired, s.Made, s.Finished, s.Notice = l.TellRepair, l.TellMade, l.TellFinished, l.Note
 	s.Command = within(e, l)
 	s.CommandFor = func(ctx context.Context, c session.AgentCommand) int { return runForAgent(ctx, e, l, c) }
 	return l

@@ -104,7 +104,9 @@ const maxLines = 1024
 
 // Serve speaks with one caller over a pair of streams until in or ctx ends.
 func (s *Server) Serve(ctx context.Context, c Caller, in io.Reader, out io.Writer) error {
-	err := s.line(c).Run(ctx, patient{&sdk.IOTransport{Reader: io.NopCloser(in), Writer: kept{out}, MaxLineLength: maxLine}})
+	answers := &lockedWriter{to: out}
+	lines := newLines(in, answers)
+	err := s.line(c).Run(ctx, patient{&sdk.IOTransport{Reader: lines, Writer: answers, MaxLineLength: -1}, lines})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
@@ -115,11 +117,6 @@ func (s *Server) Serve(ctx context.Context, c Caller, in io.Reader, out io.Write
 }
 
 const maxLine = 4 << 20
-
-// kept is a writer that somebody else closes.
-type kept struct{ io.Writer }
-
-func (kept) Close() error { return nil }
 
 // ServeMCP answers one request over HTTP (streamable, without sessions). Whoever calls it has
 // admitted the request, and knows who sent it.
@@ -144,18 +141,22 @@ func (s *Server) admit(ctx context.Context, c Caller) (context.Context, error) {
 
 // patient is a line whose end is not told before everything that was asked on it is
 // answered: a program may write its requests, close the pipe, and then read.
-type patient struct{ sdk.Transport }
+type patient struct {
+	sdk.Transport
+	lines *lines
+}
 
 func (p patient) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := p.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &patientLine{Connection: c, closed: make(chan struct{})}, nil
+	return &patientLine{Connection: c, lines: p.lines, closed: make(chan struct{})}, nil
 }
 
 type patientLine struct {
 	sdk.Connection
+	lines  *lines
 	closed chan struct{}
 	shut   sync.Once
 
@@ -166,6 +167,10 @@ type patientLine struct {
 
 func (l *patientLine) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := l.Connection.Read(ctx)
+	for err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil && l.lines.failed.Load() == nil {
+		l.lines.refuse(jsonrpc.CodeInvalidRequest, err.Error()) // JSON that is no message, or a batch: the next line may be one
+		m, err = l.Connection.Read(ctx)
+	}
 	if r, ok := m.(*jsonrpc.Request); ok && err == nil && r.ID.IsValid() {
 		l.count(1)
 	}

@@ -360,8 +360,19 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	w.prompts = s.Prompts()
 	w.own, _ = s.Own()
 	s.open = w
+	s.notify()
 	s.finish(ctx, w)
 	return w, nil
+}
+
+// notify passes on what a person should know about the database. The first person who opens the workspace gets it.
+func (s *Session) notify() {
+	if s.Notice == nil {
+		return
+	}
+	if text := s.open.Store.TakeNotice(); text != "" {
+		s.Notice(text)
+	}
 }
 
 // openHeld opens a workspace that this process holds for all its sessions.
@@ -377,6 +388,9 @@ func (s *Session) openHeld(ctx context.Context) (*Workspace, error) {
 	s.open, err = s.Hold(ctx, s)
 	if s.held = err == nil; fresh && s.held && s.Made != nil {
 		s.Made(place.DB)
+	}
+	if s.held {
+		s.notify()
 	}
 	return s.open, err
 }

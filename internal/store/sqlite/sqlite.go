@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -56,10 +57,11 @@ func Open(ctx context.Context, path string, o Options) (*store.Store, error) {
 	if err := d.migrate(ctx, o, f.begun); err != nil {
 		return nil, errors.Join(d.Fault(err), d.close())
 	}
-	if !f.begun {
-		markBegun(o.Mark, path)
+	s := store.New(d.writer, d.readers, d, d.close)
+	if err := d.checkIdentity(ctx, s, o.Mark, f); err != nil {
+		return nil, errors.Join(d.Fault(err), d.close())
 	}
-	return store.New(d.writer, d.readers, d, d.close), nil
+	return s, nil
 }
 
 // fullLog sets how many pages the log has when a write empties it, which takes that write several times as
@@ -104,7 +106,9 @@ func (d *dialect) close() error {
 // file holds what can be read from a database file before SQLite opens it.
 type file struct {
 	readOnly bool
-	begun    bool // it held a workspace before
+	begun    bool   // it held a workspace before
+	removed  bool   // it held a workspace before, and is not there
+	zero     string // agent 0 of that workspace; empty: unknown
 }
 
 // prepareFile makes the folder of a new file, and refuses what is not a whole
@@ -112,16 +116,17 @@ type file struct {
 // this looks at the header itself.
 func prepareFile(path, mark string) (file, error) {
 	info, h, err := examineFile(path)
+	begun, zero := readMark(mark)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := unmarkBegun(mark); err != nil {
 			return file{}, err
 		}
-		return file{}, createFile(path)
+		return file{removed: begun}, createFile(path)
 	}
 	if info == nil {
 		return file{}, err
 	}
-	f := file{readOnly: readOnly(path, info), begun: isMarked(mark)}
+	f := file{readOnly: readOnly(path, info), begun: begun, zero: zero}
 	if f.begun && info.Size() == 0 && !h.walPresent {
 		return file{}, emptiedFile(path)
 	}
@@ -279,18 +284,36 @@ func (d *dialect) fill(ctx context.Context, from *sql.Tx) error {
 // file that held a workspace and is empty now was emptied by another process. What tells them
 // apart is a mark, kept elsewhere, that is made once the tables are there.
 
-func isMarked(mark string) bool {
-	_, err := os.Lstat(mark)
-	return mark != "" && err == nil
+// readMark reports whether a database was begun, and which agent 0 it had.
+func readMark(mark string) (begun bool, zero string) {
+	if mark == "" {
+		return false, ""
+	}
+	text, err := os.ReadFile(mark)
+	_, zero, _ = strings.Cut(string(text), "\n")
+	return err == nil, strings.TrimSpace(zero)
 }
 
-// markBegun remembers that a database was begun. Where that cannot be written, work continues
-// without.
-func markBegun(at, path string) {
-	if at == "" || durable.MakeFolder(filepath.Dir(at), 0o700) != nil {
-		return
+// checkIdentity leaves a notice in the store if its file was removed or exchanged since it was opened last, and
+// remembers whose it is now. Where that cannot be written, work continues without.
+func (d *dialect) checkIdentity(ctx context.Context, s *store.Store, mark string, f file) error {
+	if mark == "" {
+		return nil
 	}
-	_ = durable.CreateFile(at, []byte(path+"\n"), 0o600)
+	var zero string
+	if err := d.readers.QueryRowContext(ctx, `SELECT uuid FROM agents WHERE parent_uuid IS NULL`).Scan(&zero); err != nil {
+		return err
+	}
+	switch {
+	case f.removed:
+		s.SetNotice("the database " + d.path + " was removed: this is a new, empty workspace")
+	case f.zero != "" && f.zero != zero:
+		s.SetNotice("the database " + d.path + " was exchanged: it has another workspace than before (agent 0 is " + zero + ", and was " + f.zero + ")")
+	}
+	if f.zero != zero && durable.MakeFolder(filepath.Dir(mark), 0o700) == nil {
+		_ = durable.WriteFile(mark, []byte(d.path+"\n"+zero+"\n"), 0o600)
+	}
+	return nil
 }
 
 // unmarkBegun forgets a database that is gone, so that a new one can begin.

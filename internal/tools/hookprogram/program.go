@@ -67,6 +67,10 @@ func (r Runner) Fire(ctx context.Context, hooks []hook.Hook, o hook.Occasion, p 
 func (r Runner) run(ctx context.Context, h hook.Hook, o hook.Occasion, p hook.Place) hook.Ran {
 	begun := time.Now()
 	out := hook.Ran{Hook: h}
+	if h.Broken != nil {
+		out.Failed, out.Objects = h.Broken, true
+		return out
+	}
 	limited, cancel := context.WithTimeout(ctx, h.Patience())
 	defer cancel()
 	cmd, err := r.command(h, o, p)

@@ -204,8 +204,7 @@ type Found struct {
 func (f *Found) add(file string, data []byte, project bool) {
 	hooks, remarks, err := hook.ParseSettings(file, data)
 	if err != nil {
-		f.Notes = append(f.Notes, err.Error())
-		return
+		f.Notes, hooks = append(f.Notes, err.Error()), hook.BrokenGuards(file, data, err)
 	}
 	for i := range hooks {
 		hooks[i].Project = project

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -51,6 +52,17 @@ func ParseSettings(from string, data []byte) (hooks []Hook, notes []string, err 
 		hooks, notes = append(hooks, found...), append(notes, said...)
 	}
 	return hooks, notes, nil
+}
+
+// BrokenGuards stands for the hooks of a file that can't be read, as far as they could object to a call or a prompt: the
+// events that its text names.
+func BrokenGuards(from string, data []byte, why error) (hooks []Hook) {
+	for _, event := range []Event{PreToolUse, UserPromptSubmit} {
+		if bytes.Contains(data, []byte(`"`+string(event)+`"`)) {
+			hooks = append(hooks, Hook{Event: event, Command: "the hooks of " + from, Theirs: true, From: from, Broken: why})
+		}
+	}
+	return hooks
 }
 
 func parseGroups(from string, event Event, raw json.RawMessage) (hooks []Hook, notes []string, err error) {

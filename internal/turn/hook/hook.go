@@ -82,6 +82,7 @@ type Hook struct {
 	Theirs   bool   // it keeps the other program's contract, and knows its names
 	Project  bool   // it came with the project: it runs confined
 	From     string // where it stands, for people
+	Broken   error  // why its file can't be read: it may be a guard, so what it would judge is refused
 }
 
 // Patience returns how long it may take.
