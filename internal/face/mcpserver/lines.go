@@ -73,10 +73,10 @@ func (l *lines) refuse(code int, why string) {
 	_ = err // who no longer reads answers misses this one, too
 }
 
-// Close implements io.Closer. Somebody else closes the stream.
+// Close implements io.Closer. The caller closes the stream.
 func (l *lines) Close() error { return nil }
 
-// lockedWriter writes one frame at a time to a stream that somebody else closes.
+// lockedWriter writes one frame at a time to a stream that the caller closes.
 type lockedWriter struct {
 	mu sync.Mutex
 	to io.Writer // guarded by mu

@@ -95,7 +95,7 @@ type Session struct {
 	// not there is not made. Made is told when one was; nil: nobody is.
 	Reads bool
 	Made  func(db string)
-	// Notice is called with what a person should know about the database; nil: nobody is told.
+	// Notice is called with what a person should know about the database; nil: the notice is kept.
 	Notice func(string)
 	// Finished is told when a restore of files that was interrupted is finished; nil: nobody is.
 	Finished func(files.RestoreDone)
