@@ -114,7 +114,7 @@ func (t AgentTree) List() (string, iter.Seq[any]) {
 	return "agents", func(yield func(any) bool) {
 		for _, n := range t.nodes {
 			one := public.FormatNow(*n.Agent, t.now)
-			if one.Driven = t.driven[n.ID]; !yield(one) {
+			if one.Driven = t.driven[n.ID]; !yield(&one) {
 				return
 			}
 		}

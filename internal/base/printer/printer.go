@@ -94,10 +94,11 @@ func compactStream(s Stream) ([]byte, error) {
 	return append(bytes.TrimSuffix(b.Bytes(), []byte(",")), "]}"...), nil
 }
 
+var marshalOptions = jsonv2.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
+
 // Marshal encodes a value as json.Marshal does, but without HTML escapes.
 func Marshal(v any, options ...jsonv2.Options) ([]byte, error) {
-	options = append([]jsonv2.Options{jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false)}, options...)
-	return jsonv2.Marshal(v, options...)
+	return jsonv2.Marshal(v, append([]jsonv2.Options{marshalOptions}, options...)...)
 }
 
 // Printer writes results to one place in one form.
@@ -151,13 +152,15 @@ func (p *Printer) list(l lister) error {
 	name, elements := l.List()
 	fmt.Fprintf(out, "{\n  %q: [", name)
 	between, end := "\n    ", "]\n}\n"
+	var line bytes.Buffer
+	enc := jsontext.NewEncoder(&line, marshalOptions)
 	for e := range elements {
-		line, err := Marshal(e)
-		if err != nil {
+		line.Reset()
+		if err := jsonv2.MarshalEncode(enc, e); err != nil {
 			return err
 		}
 		out.WriteString(between)
-		out.WriteString(text.JSON(string(line)))
+		out.WriteString(strings.TrimSuffix(text.JSON(line.String()), "\n"))
 		between, end = ",\n    ", "\n  ]\n}\n"
 	}
 	out.WriteString(end)

@@ -54,6 +54,9 @@ func Name(s string) string {
 
 func isClean(s string) bool {
 	for i, r := range s {
+		if r >= 0x20 && r < 0x7f {
+			continue
+		}
 		if r == utf8.RuneError {
 			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
 				return false
@@ -69,7 +72,7 @@ func isClean(s string) bool {
 // isHostile covers C1 controls, line separators and bidirectional overrides.
 // Joiners stay: emoji and scripts need them.
 func isHostile(r rune) bool {
-	return r >= 0x80 && (r <= 0x9f || // most texts are ASCII and end here
+	return r >= 0x80 && (r <= 0x9f ||
 		r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
 		r == 0xfeff ||

@@ -105,7 +105,8 @@ func FormatAgent(a agent.Agent) Agent {
 	out.Spent = Spent(a.Spent)
 	out.Budget = formatBudget(a.Budget)
 	if !a.IsZero() {
-		out.ForkMessageID = &a.ForkMessage
+		fork := a.ForkMessage
+		out.ForkMessageID = &fork
 	}
 	if a.Lease.Owner != "" {
 		out.Lease = &Lease{a.Lease.Owner, a.Lease.Epoch, Stamp(a.Lease.Until)}
@@ -172,7 +173,8 @@ func Optional[T comparable](v T) *T {
 	if v == zero {
 		return nil
 	}
-	return &v
+	present := v // only this copy is allocated
+	return &present
 }
 
 // stampForm is the format of times.
