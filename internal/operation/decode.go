@@ -190,9 +190,8 @@ func Expand(o Operation, f Face, text string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
-	var pairs []string
 	for _, p := range o.Params() {
-		pairs = append(pairs, "{"+p.Name+"}", p.Written(f))
+		text = strings.ReplaceAll(text, "{"+p.Name+"}", p.Written(f))
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	return text
 }

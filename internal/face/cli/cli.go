@@ -62,6 +62,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 	if e.Servers.Background != nil {
 		l.background = func() (BackgroundKernel, error) { return e.Servers.Background(l.Session) }
 	}
+	l.args = args
 	root := newRoot(e, l)
 	l.Choice = e.Choice // the flags begin empty
 	root.SetArgs(args)
@@ -198,6 +199,7 @@ func within(e Env, l *Line) Command {
 		e.Screen = nil
 		sub := newLine(e, l.Within())
 		chosen := sub.Choice // the flags begin empty
+		sub.args = args
 		root := newRoot(e, sub)
 		sub.Choice = chosen
 		root.SetArgs(args)
@@ -256,7 +258,8 @@ one, use "ramet merge".`), killCommand(l), resumeCommand(e, l), serverCommand(e,
 	return all
 }
 
-// addOperations adds the commands of operations that have none of their own in the group.
+// addOperations adds the commands of operations that have none of their own in the group. Flags and help of all of them
+// take a sixth of a short start, so it derives them for the commands that the command line names.
 func (g *group) addOperations(l *Line) {
 	named := func(name string) int {
 		return slices.IndexFunc(g.commands, func(c *cobra.Command) bool { return c.Name() == name })
@@ -266,13 +269,17 @@ func (g *group) addOperations(l *Line) {
 		if d.Group != g.id || d.Faces&operation.CLI == 0 || named(d.Name) >= 0 {
 			continue
 		}
+		c := l.outlineCommand(o)
+		if l.args == nil || slices.ContainsFunc(l.args, func(arg string) bool { return arg == c.Name() || c.HasAlias(arg) }) {
+			l.detailCommand(c, o)
+		}
 		above, name, nested := strings.Cut(d.Name, " ")
 		if i := named(above); nested && i >= 0 {
 			if own, _, err := g.commands[i].Find([]string{name}); err != nil || own == g.commands[i] {
-				g.commands[i].AddCommand(l.Command(o))
+				g.commands[i].AddCommand(c)
 			}
 		} else {
-			g.commands = append(g.commands, l.Command(o))
+			g.commands = append(g.commands, c)
 		}
 	}
 }

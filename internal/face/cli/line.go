@@ -63,6 +63,8 @@ type Line struct {
 	// background finds the background kernel; nil: there can be none.
 	background func() (BackgroundKernel, error)
 	confined   bool // see Env
+	// args is the command line; nil: every command is made whole.
+	args []string
 }
 
 // Find opens the workspace and finds an agent in it.

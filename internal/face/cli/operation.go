@@ -28,13 +28,33 @@ const derivedFrom = "operation"
 
 // Command derives the command of an operation: usage, flags, help, completion.
 func (l *Line) Command(o operation.Operation) *cobra.Command {
+	c := l.outlineCommand(o)
+	l.detailCommand(c, o)
+	return c
+}
+
+// outlineCommand derives what lists of commands show of an operation's command.
+func (l *Line) outlineCommand(o operation.Operation) *cobra.Command {
 	d := o.Describe()
+	return &cobra.Command{Use: d.Name[strings.LastIndexByte(d.Name, ' ')+1:], Short: d.Summary,
+		Aliases: strings.Fields(d.Aliases), Annotations: map[string]string{derivedFrom: d.Name},
+		RunE: func(c *cobra.Command, args []string) error {
+			in, err := l.Bind(c, o, args)
+			if err != nil {
+				return err
+			}
+			return l.Do(c, o, in)
+		}}
+}
+
+// detailCommand derives the rest of an operation's command.
+func (l *Line) detailCommand(c *cobra.Command, o operation.Operation) {
 	least, most, places := 0, 0, []operation.Param{}
-	use := []string{d.Name[strings.LastIndexByte(d.Name, ' ')+1:]}
-	for _, p := range operation.Offered(o, operation.CLI) {
+	offered := operation.Offered(o, operation.CLI)
+	for _, p := range offered {
 		if !p.IsPositional(operation.CLI) {
 			if p.Value != "" && p.Required(operation.CLI) {
-				use = append(use, "--"+p.Flag()+" "+p.Value)
+				c.Use += " --" + p.Flag() + " " + p.Value
 			}
 			continue
 		}
@@ -55,31 +75,21 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 				word += "…"
 			}
 		}
-		use = append(use, word)
+		c.Use += " " + word
 	}
-	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Summary, Long: operation.Expand(o, operation.CLI, d.Help), Args: CheckArguments(least, most),
-		Aliases: strings.Fields(d.Aliases), Annotations: map[string]string{derivedFrom: d.Name},
-		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			if len(args) >= most {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return l.completer(&places[min(len(args), len(places)-1)])(c, args, begun)
-		},
-	}
-	l.addFlags(c, o)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		in, err := l.Bind(c, o, args)
-		if err != nil {
-			return err
+	c.Long, c.Args = operation.Expand(o, operation.CLI, o.Describe().Help), CheckArguments(least, most)
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return l.Do(c, o, in)
+		return l.completer(&places[min(len(args), len(places)-1)])(c, args, begun)
 	}
-	return c
+	l.addFlags(c, o, offered)
 }
 
-func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
+func (l *Line) addFlags(c *cobra.Command, o operation.Operation, offered []operation.Param) {
 	aliases := map[string]string{}
-	for _, p := range operation.Offered(o, operation.CLI) {
+	for _, p := range offered {
 		if p.IsPositional(operation.CLI) {
 			continue
 		}
@@ -97,7 +107,9 @@ func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
 		if p.Type.Kind() == reflect.Bool {
 			flag.NoOptDefVal = "true"
 		}
-		c.RegisterFlagCompletionFunc(p.Flag(), l.completer(&p))
+		c.RegisterFlagCompletionFunc(p.Flag(), func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return l.completer(&p)(c, args, begun)
+		})
 		for _, alias := range p.Aliases {
 			aliases[alias] = p.Flag()
 		}

@@ -106,6 +106,26 @@ func TestNoCommandDescribesAnOperationAgain(t *testing.T) {
 	}
 }
 
+// A command line sees the commands that it names as they are in the whole tree, by each of their names.
+func TestACommandLineHasTheWholeCommandsThatItNames(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		path := strings.Fields(c.CommandPath())[1:]
+		for i := range append(c.Aliases, c.Name()) {
+			l := newLine(Env{}, session.New(session.System{}, session.Choice{}))
+			l.args = append(slices.Clone(path[:max(0, len(path)-1)]), append(c.Aliases, c.Name())[i], "--json")
+			own, _, err := newRoot(Env{}, l).Find(l.args)
+			if err != nil || own.Use != c.Use || own.Long != c.Long || own.LocalFlags().FlagUsages() != c.LocalFlags().FlagUsages() || own.Args == nil != (c.Args == nil) {
+				t.Errorf("%q is another command than in the whole tree: %v", l.args, err)
+			}
+		}
+		for _, below := range c.Commands() {
+			walk(below)
+		}
+	}
+	walk(Tree())
+}
+
 // screens are slash commands that open something of the terminal's own; the operations of their names are for other faces.
 var screens = []string{"exit", "rewind", "undo", "compact", "log", "config", "skills", "export", "import"}
 
