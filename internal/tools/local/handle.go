@@ -48,13 +48,14 @@ const mostLinks = 40
 // temporary names the folder at which confined commands find Options.Temp.
 const temporary = "/tmp"
 
-// isTemporary reports whether a cleaned path is in the agent's own /tmp. A root below /tmp is at its path.
+// isTemporary reports whether a cleaned path is in the agent's own /tmp. A root below /tmp is at its path. Whether
+// commands can be confined is asked last: the answer needs a process.
 func (l *Local) isTemporary(path string) bool {
 	within := func(folder string) bool {
 		rel, err := filepath.Rel(folder, path)
 		return err == nil && filepath.IsLocal(rel)
 	}
-	return l.o.Temp != "" && filepath.IsAbs(path) && within(temporary) && !within(l.o.Root)
+	return l.o.Temp != "" && filepath.IsAbs(path) && within(temporary) && !within(l.o.Root) && sandbox.Available() == nil
 }
 
 // makeTemp makes the folder of the agent's /tmp, and returns its real path.

@@ -65,7 +65,8 @@ type Options struct {
 	// Show are the files and folders that confined commands see also where they are below /tmp.
 	Show []string
 	// Temp is the folder that confined commands find at /tmp, and that file tools use for paths below it; made when
-	// needed, and removed by the caller when the agent ends. Empty: each command has one of its own, and file tools have none.
+	// needed, and removed by the caller when the agent ends. Empty: each command has one of its own.
+	// Without it, or where commands cannot be confined, file tools have no /tmp.
 	Temp string
 	// Cache is the folder in which confined commands keep compilers' caches; made when needed.
 	// Empty: nowhere.
