@@ -30,6 +30,16 @@ func TestWriteFileReplacesTheContentAndSetsTheMode(t *testing.T) {
 	expectNames(t, dir, "file")
 }
 
+func TestReadPlainReadsUpToALimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	testkit.OK(t, os.WriteFile(path, []byte("four"), 0o600))
+	for most, whole := range map[int64]bool{5: true, 4: true, 3: false} {
+		if got, err := ReadPlain(path, most, nil); whole != (err == nil && string(got) == "four") || !whole && !fault.Is(err, fault.InvalidConfig) {
+			t.Errorf("at most %d bytes: %q, %v", most, got, err)
+		}
+	}
+}
+
 func TestCreateFileRefusesWhatExists(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

@@ -3,13 +3,16 @@
 package durable
 
 import (
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
+	"ramet/internal/testkit"
 )
 
 // syncedFolders returns the folders that MakeFolders syncs, in order. It lets one sync after the other
@@ -60,4 +63,63 @@ func TestMakeFoldersSyncsEveryFolderWithANewName(t *testing.T) {
 			t.Errorf("for %q it syncs %q, want %q", c.paths, got, c.want)
 		}
 	}
+}
+
+// Every step of a write is taken and heeded: the content is synced before it gets its name, and the name after.
+func TestEveryStepOfAWriteCounts(t *testing.T) {
+	t.Cleanup(func() { step.Hook = nil })
+	for name, c := range map[string]struct {
+		do   func(path string, data []byte, perm fs.FileMode) error
+		want string
+	}{
+		"WriteFile":  {WriteFile, "chmod write sync rename sync"},
+		"PutFile":    {PutFile, "chmod write rename"},
+		"CreateFile": {CreateFile, "chmod write sync link remove sync"},
+	} {
+		for n := 0; ; n++ {
+			dir, steps := t.TempDir(), []string{}
+			step.Hook = func(label string) error {
+				if label == "create" {
+					return nil
+				}
+				if steps = append(steps, label); len(steps) == n {
+					return syscall.EIO
+				}
+				return nil
+			}
+			err := c.do(filepath.Join(dir, "file"), []byte("new"), 0o600)
+			step.Hook = nil
+			got := strings.Join(steps, " ")
+			if n == 0 {
+				if got != c.want || err != nil {
+					t.Errorf("%s takes %s, want %s, %v", name, got, c.want, err)
+				}
+				continue
+			}
+			if len(steps) < n {
+				break
+			}
+			whole, failed := strings.Fields(c.want), steps[n-1]
+			if n > len(whole) || failed != whole[n-1] || !fault.Is(err, fault.StorageIO) {
+				t.Fatalf("%s, step %d (%s) fails: %v", name, n, failed, err)
+			}
+			if named := n == len(whole) && failed == "sync" || failed == "remove"; named {
+				expect(t, filepath.Join(dir, "file"), "new")
+			} else {
+				expectNames(t, dir)
+			}
+		}
+	}
+}
+
+// A lock that cannot be signed is given back.
+func TestALockThatCannotBeSignedIsFree(t *testing.T) {
+	t.Cleanup(func() { step.Hook = nil })
+	path := filepath.Join(t.TempDir(), "lock")
+	step.Hook = func(string) error { return syscall.ENOSPC }
+	if _, err := TryLock(path); !fault.Is(err, fault.StorageFull) {
+		t.Errorf("%v", err)
+	}
+	step.Hook = nil
+	testkit.OK(t, testkit.Must(TryLock(path))(t).Unlock())
 }

@@ -238,6 +238,22 @@ func TestARunThatAnotherContinuesIsNotRemoved(t *testing.T) {
 	if err := s.Remove(ctx, "parent", true); err != nil || s.Has("parent") {
 		t.Errorf("by force: %v", err)
 	}
+	if left, _ := filepath.Glob(filepath.Join(s.Root, ".gone*")); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// A signed head of a log is on the disk before Settle returns.
+func TestASignedHeadIsSynced(t *testing.T) {
+	x := begin(t, newStore(t, t.TempDir()), "r", rundir.NDJSON)
+	defer x.Close()
+	var steps []string
+	step.Hook = func(label string) error { steps = append(steps, label); return nil }
+	err := x.Settle()
+	step.Hook = nil
+	if n := len(steps); err != nil || n < 3 || steps[n-2] != "write" || steps[n-1] != "sync" {
+		t.Errorf("%q, %v", steps, err)
+	}
 }
 
 func ignored[T any](_ T, err error) error { return err }

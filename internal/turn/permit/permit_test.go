@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -380,6 +381,54 @@ func TestChosenAcceptsExactlyTheOfferedChoices(t *testing.T) {
 }
 
 // Modes come from the nearest ancestor that has one, grants from those that live.
+// A hook that wants a person to be asked outweighs every rule and mode that permits, and no answer is kept for later.
+func TestAHookInsistsOnAQuestion(t *testing.T) {
+	ctx := tool.Insist(t.Context(), "look here")
+	for _, mode := range []Mode{Ask, Edits, Box} {
+		for _, s := range []tool.Spec{bash, write, spec("read", tool.Reads)} {
+			asked := 0
+			p := &Policy{Mode: mode, Given: given(t, "bash", "write"), Confinable: func() error { return nil }, Ask: asker(func(_ context.Context, q Question) (Verdict, error) {
+				asked++
+				if q.Why != "look here" || q.NoRule == "" || q.NoGrant == "" || q.Outside != (mode == Box && s.Access == tool.Commands) {
+					t.Errorf("%s, %s: %+v", mode, s.Name, q)
+				}
+				return Verdict{Choice: Once}, nil
+			})}
+			if grant, _, err := p.Decide(ctx, s, call("x")); asked != 1 || grant != tool.Free || err != nil {
+				t.Errorf("%s, %s: asked %d times, %q, %v", mode, s.Name, asked, grant, err)
+			}
+			p.Ask = nil
+			if _, _, err := p.Decide(ctx, s, call("x")); !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), "look here") {
+				t.Errorf("%s, %s, without a person: %v", mode, s.Name, err)
+			}
+		}
+	}
+}
+
+// The answer to one question settles the questions of the same kind that wait behind it.
+func TestAnAnswerSettlesWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *Policy
+		asked, waiting := 0, make(chan error, 1)
+		p = &Policy{Confinable: func() error { return nil }, Ask: asker(func(context.Context, Question) (Verdict, error) {
+			if asked++; asked == 1 {
+				go func() {
+					_, _, err := p.Decide(t.Context(), bash, call("make"))
+					waiting <- err
+				}()
+				synctest.Wait()
+			}
+			return Verdict{Choice: ForAgent}, nil
+		})}
+		if _, _, err := p.Decide(t.Context(), bash, call("make")); err != nil {
+			t.Error(err)
+		}
+		if err := <-waiting; err != nil || asked != 1 {
+			t.Errorf("asked %d times, %v", asked, err)
+		}
+	})
+}
+
 func TestModesAndGrantsInAFamily(t *testing.T) {
 	ctx := t.Context()
 	s := testkit.Must(sqlite.Open(ctx, filepath.Join(t.TempDir(), "x.db"), sqlite.Options{}))(t)
@@ -434,6 +483,15 @@ func TestModesAndGrantsInAFamily(t *testing.T) {
 	write(kid, ModeEntry(ReadOnly))
 	if g, record := decide(p, grandkid, "make"); g != "" || record.Mode != "read-only" || record.By != history.ByMode {
 		t.Errorf("the mode of the nearest: %q %+v", g, record)
+	}
+	page := call("a.com")
+	page.Agent = kid
+	if g, _, err := (&Policy{Log: s, Given: given(t, "fetch")}).Decide(ctx, spec("fetch", tool.Fetches), page); g != tool.Free || err != nil {
+		t.Errorf("an agent that only reads reads a page: %q, %v", g, err)
+	}
+	write(kid, ModeEntry("of a newer version"))
+	if g, record := decide(p, kid, "make"); g != "" || record.Mode != "read-only" {
+		t.Errorf("a mode that is not known: %q %+v", g, record)
 	}
 	write(kid, ModeEntry(Ask))
 	testkit.Must(s.Kill(ctx, registry.Kill{Agent: kid}))(t)
