@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -408,6 +409,67 @@ func TestKilledRestoresAreFinished(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills", kills)
+}
+
+// A restore ends well only after each of its steps: a file is synced before it gets its name, names are synced before the
+// restore is told of, and after a step that failed the restore can be finished.
+func TestNoRestoreSucceedsWithAFailedStep(t *testing.T) {
+	b := newBenchPast(t)
+	b.put("d/a", "old")
+	first, want := b.take(), tree(t, b.root)
+	b.put("d/a", "new")
+	b.put("d/n", "new")
+	second := b.take()
+	defer func() { step.Hook = nil }()
+	for n := 1; ; n++ {
+		p, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(first), Force: true})
+		testkit.OK(t, err)
+		var steps []string
+		step.Hook = func(label string) error {
+			if steps = append(steps, label); len(steps) == n {
+				return syscall.EIO
+			}
+			return nil
+		}
+		_, err = b.past.journal.Do(t.Context(), p, func(RestoreDone) error { return step.Hook("tell") })
+		step.Hook = nil
+		if len(steps) < n {
+			if all := strings.Join(steps, " "); err != nil || !strings.HasSuffix(all, "write chmod sync rename remove sync tell remove sync write") || tree(t, b.root) != want {
+				t.Errorf("%s: %v", all, err)
+			}
+			break
+		}
+		if failed := steps[n-1]; err == nil && (failed != "remove" || tree(t, b.root) != want) { // what is left of a temporary file is not a failure
+			t.Errorf("it succeeds although step %d of %q fails", n, steps)
+		}
+		began := b.past.Pending()
+		var more []string
+		step.Hook = func(label string) error { more = append(more, label); return nil }
+		testkit.Must(b.past.journal.Finish(t.Context(), func(RestoreDone) error { return step.Hook("tell") }))(t)
+		step.Hook = nil
+		if began && (tree(t, b.root) != want || !strings.Contains(strings.Join(more, " "), "sync tell remove sync")) {
+			t.Errorf("not finished by %q after step %d of %q", more, n, steps)
+		}
+		b.restore(Restore{Agent: ada, To: stateOf(second), Force: true})
+	}
+	// A file that changes while its replacement is written is kept, and is not the agent's own afterwards.
+	p, third, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(second), Force: true})
+	testkit.OK(t, err)
+	last := ""
+	step.Hook = func(label string) error {
+		if label == "sync" && last == "chmod" && b.past.Pending() {
+			testkit.OK(t, os.WriteFile(b.path("d/a"), []byte("person"), 0o644))
+		}
+		last = label
+		return nil
+	}
+	done, _, err := b.f.Carry(t.Context(), p, silentPast)
+	if !slices.Equal(done.Kept, []RestoreLeft{{"d/a", Moved}}) || readAll(t, b.path("d/a")) != "person" || err != nil {
+		t.Errorf("kept %v, %v", done.Kept, err)
+	}
+	if p, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(third)}); !slices.Equal(p.Kept, []RestoreLeft{{"d/a", Foreign}}) || err != nil {
+		t.Errorf("then it keeps %v, %v", p.Kept, err)
+	}
 }
 
 // The journal of a restore that is damaged, or leads out of the folder, is refused and touches nothing.

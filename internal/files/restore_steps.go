@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -147,6 +148,7 @@ func (w *work) step(ctx context.Context, s RestoreStep) (why string, err error) 
 	}
 	bothDirs := now != nil && s.After != nil && now.Kind == Dir && s.After.Kind == Dir
 	if same(now, s.After) || bothDirs { // its mode comes last
+		w.touched[path.Dir(s.Path)] = true // a restore that was broken off may have made it, and not synced it
 		return "", nil
 	}
 	if now != nil && s.Before != nil && s.Before.Kind == Dir && now.Kind == Dir && (s.After == nil || s.After.Kind != Dir) {
@@ -417,12 +419,11 @@ func (w *work) sync() error {
 		if err != nil {
 			continue // it was removed
 		}
-		f, err := dir.Open(".")
-		if err == nil {
-			f.Sync()
-			f.Close()
-		}
+		err = syncFolder(dir)
 		close()
+		if err != nil {
+			return durable.Failure("sync folder", filepath.Join(w.root.Name(), filepath.FromSlash(rel)), err)
+		}
 	}
 	return nil
 }

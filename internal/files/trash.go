@@ -445,12 +445,17 @@ func (a TrashAct) MoveAll() ([]TrashEntry, error) {
 	return moved, nil
 }
 
+// syncFolder makes the names in a folder durable, where the system and the file system can do that.
 func syncFolder(dir *step.Root) error {
 	f, err := dir.Open(".")
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, fs.ErrPermission) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
 }
 
 // ErrNoFolder is a link or a file where a folder should be.

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/step"
 	"ramet/internal/testkit"
 )
 
@@ -409,8 +410,12 @@ func TestTheTrashOverwritesNothing(t *testing.T) {
 	}
 	os.RemoveAll(b.path("d"))
 	for _, e := range both {
-		if _, err := b.past.trash.Restore(e, ""); err != nil {
-			t.Error(err)
+		var steps []string
+		step.Hook = func(label string) error { steps = append(steps, label); return nil }
+		_, err := b.past.trash.Restore(e, "")
+		step.Hook = nil
+		if !slices.Contains(steps, "sync") || err != nil {
+			t.Errorf("%q, %v", steps, err)
 		}
 	}
 	if got := b.inFolder(); !got["secret"] || !got["secret, too"] {
