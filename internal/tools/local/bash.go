@@ -208,13 +208,17 @@ func (l *Local) shell(command string) []string {
 	return []string{name, "-c", "--", command} // which may begin with a dash
 }
 
-// cached lets confined commands keep what they built from one to the next, apart
+// cached lets confined commands keep what they built and fetched from one to the next, apart
 // from the caches of the user, which they could poison.
 func (l *Local) cached(env []string) []string {
 	if l.o.Cache == "" || os.MkdirAll(l.o.Cache, 0o700) != nil {
 		return env // compilers say what they miss
 	}
-	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.o.Cache, "GOCACHE="+filepath.Join(l.o.Cache, "go-build"))
+	env = append(slices.Clip(env), "XDG_CACHE_HOME="+l.o.Cache)
+	for variable, folder := range map[string]string{"GOCACHE": "go-build", "npm_config_cache": "npm", "YARN_CACHE_FOLDER": "yarn", "PIP_CACHE_DIR": "pip", "UV_CACHE_DIR": "uv"} {
+		env = append(env, variable+"="+filepath.Join(l.o.Cache, folder))
+	}
+	return env
 }
 
 // confinement returns the box of a command that no person permitted.

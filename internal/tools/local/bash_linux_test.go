@@ -118,6 +118,7 @@ func TestConfinedCommandsHaveACacheOfTheirOwn(t *testing.T) {
 	for _, c := range []struct{ command, want string }{
 		{"mkdir -p $GOCACHE && echo kept > $GOCACHE/a", "[no output]"},
 		{"cat $GOCACHE/a $XDG_CACHE_HOME/go-build/a", "kept\nkept\n"},
+		{"for f in $npm_config_cache $YARN_CACHE_FOLDER $PIP_CACHE_DIR $UV_CACHE_DIR; do mkdir -p $f && echo ${f#$XDG_CACHE_HOME/}; done", "npm\nyarn\npip\nuv\n"},
 	} {
 		if a := d.granted(tool.Confine, "bash", args{"command": c.command}); a.Text != c.want {
 			t.Errorf("%s: %+v", c.command, a)
