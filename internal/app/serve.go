@@ -15,7 +15,6 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/secret"
 	"ramet/internal/base/step"
 	"ramet/internal/face/cli"
 	"ramet/internal/face/httpapi"
@@ -77,15 +76,6 @@ func serveMCP(ctx context.Context, s cli.MCPService) error {
 func turnlogDir(ws *session.Workspace) string {
 	sum := sha256.Sum256([]byte(ws.Place.DB))
 	return filepath.Join(ws.Home, "telemetry", fmt.Sprintf("%x", sum[:8]))
-}
-
-// hide takes secrets out of what is shown live. Texts repeat, and looking takes time.
-func hide(ws *session.Workspace) func(string) string {
-	known := secret.Remember(ws.Secrets)
-	return func(s string) string {
-		clean, _ := known.All(s)
-		return clean
-	}
 }
 
 // keepTurnlog records the turns of agents while the server runs, and those since the last

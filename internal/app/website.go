@@ -223,7 +223,7 @@ func (w *website) prepare(ctx context.Context, one *hostedWorkspace) (*httpapi.P
 		return nil, fault.New(fault.Interrupted, "the background kernel ends")
 	}
 	ws, r := one.Workspace, one.Service
-	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Feed: ws.Store, Hide: hide(ws),
+	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Feed: ws.Store, Hide: ws.Secrets.All,
 		Most: ws.Config.Number("max_behind"), Readers: ws.Config.Number("max_streams")})
 	if err != nil {
 		return nil, err
