@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"testing"
 
 	"ramet/internal/base/fault"
@@ -46,5 +47,36 @@ func TestAKeptAgentHasAnOwner(t *testing.T) {
 	kept.Release(t.Context())
 	if owner := b.named("own").Lease.Owner; owner != "another" {
 		t.Errorf("its owner is %q", owner)
+	}
+}
+
+// unreleasing is a store that releases no lease.
+type unreleasing struct {
+	Store
+	err error
+}
+
+func (u unreleasing) Release(context.Context, id.Agent, string, int64) error { return u.err }
+
+// A kernel owes a lease that it could not give back, after a turn and after Keep, and none that it lost.
+func TestAKernelOwesWhatItCouldNotRelease(t *testing.T) {
+	for _, owes := range []bool{true, false} {
+		for _, keep := range []bool{true, false} {
+			b := newBench(t, `{"repeat": true, "steps": [{"text": "fine"}]}`)
+			b.Options.Store = unreleasing{b.store, errAway}
+			if !owes {
+				b.Options.Store = unreleasing{b.store, fault.New(fault.Fenced, "it is another's")}
+			}
+			b.start()
+			if keep {
+				testkit.Must(b.kernel.Keep(t.Context(), b.zero.ID))(t).Release(t.Context())
+			} else {
+				testkit.Must(b.exec(b.zero.ID, "work"))(t)
+				testkit.WaitUntil(t, "it is idle", func() bool { return b.kernel.lookup(b.zero.ID) == nil })
+			}
+			if b.kernel.Owes() != owes {
+				t.Errorf("kept %t: owes %t, want %t", keep, !owes, owes)
+			}
+		}
 	}
 }
