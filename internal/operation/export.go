@@ -180,7 +180,7 @@ func (x exporter) readEntries(ctx context.Context, do func(printer.Part) bool) e
 	}
 	blob := func(h chain.Hash) ([]byte, error) { return x.env.Store.Blob(ctx, h) }
 	return x.env.Store.View(ctx, func(log history.Log) error {
-		for e, err := range history.Play(ctx, log, x.agent.ID) {
+		for e, err := range history.ReadAhead(history.Play(ctx, log, x.agent.ID)) {
 			if err != nil {
 				return err
 			}

@@ -120,7 +120,7 @@ func (r *logReader) readStored(ctx context.Context, yield func(printer.Part, err
 		if err != nil {
 			return err
 		}
-		for e, err := range all {
+		for e, err := range history.ReadAhead(all) {
 			if err != nil || !yield(r.part(ctx, e, isIn), nil) {
 				return err
 			}

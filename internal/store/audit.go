@@ -135,66 +135,21 @@ func Ensure(ctx context.Context, tx Tx, d Dialect, cwd string) error {
 	return p.flush(ctx)
 }
 
-// So many records go to the auditor at once, and so many times that are read ahead of it.
-const (
-	auditBatch = 256
-	auditAhead = 4
-)
-
-// auditRecords reads records, while another goroutine checks those before them: both take about as
-// long.
+// auditRecords reads records, while those before them are checked: both take about as long.
 func (r reader) auditRecords(ctx context.Context, u *registry.Auditor) error {
-	batches, found := make(chan []history.Record, auditAhead), make(chan struct{})
-	var damage error
+	var s recordScan
 	told := registry.Watcher(ctx)
-	go func() {
-		defer close(found)
-		for batch := range batches {
-			for _, e := range batch {
-				if damage = u.Record(e); damage != nil {
-					return
-				}
-			}
-			told(len(batch))
-		}
-	}()
-	err := r.readRecords(ctx, batches, found)
-	close(batches)
-	<-found
-	if damage != nil { // it stands before whatever reading met
-		return damage
-	}
-	return err
-}
-
-// readRecords hands all records over, until the receiver is gone (gone).
-func (r reader) readRecords(ctx context.Context, batches chan<- []history.Record, gone <-chan struct{}) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+recordColumns+` FROM messages ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	s := recordScan{}
-	for more := true; more; {
-		batch := make([]history.Record, 0, auditBatch)
-		for err == nil && len(batch) < auditBatch {
-			if more = rows.Next(); !more {
-				err = rows.Err()
-				break
-			}
-			var e history.Record
-			if e, err = s.scan(rows); err == nil {
-				batch = append(batch, e)
-			}
-		}
-		select {
-		case batches <- batch: // also those before an error: there may be damage among them
-		case <-gone:
-			return nil
+	for e, err := range history.ReadAhead(stream(ctx, r, "read records", func(rows *sql.Rows) (history.Record, bool, error) {
+		e, err := s.scan(rows)
+		return e, true, err
+	}, `SELECT `+recordColumns+` FROM messages ORDER BY id`)) {
+		if err == nil {
+			err = u.Record(e)
 		}
 		if err != nil {
 			return err
 		}
+		told(1)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (p *Printer) encode(d any, lines bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(p.Out, text.JSON(string(out))+"\n") // JSON keeps some codes that a terminal obeys
+	_, err = io.WriteString(p.Out, text.JSON(string(append(out, '\n')))) // JSON keeps some codes that a terminal obeys
 	return err
 }
 

@@ -58,6 +58,55 @@ func Play(ctx context.Context, log Log, leaf id.Agent) iter.Seq2[Entry, error] {
 	}
 }
 
+// Elements go from the goroutine that reads ahead in batches, of which so many wait.
+const (
+	aheadBatch   = 128
+	aheadBatches = 4
+)
+
+// ReadAhead returns what all returns, and reads it in another goroutine while the caller works on what came before. That
+// goroutine has ended when the loop ends.
+func ReadAhead[T any](all iter.Seq2[T, error]) iter.Seq2[T, error] {
+	type element struct {
+		value T
+		err   error
+	}
+	return func(yield func(T, error) bool) {
+		batches, stop := make(chan []element, aheadBatches), make(chan struct{})
+		go func() {
+			defer close(batches)
+			var batch []element
+			send := func() bool {
+				select {
+				case batches <- batch:
+					batch = nil
+					return true
+				case <-stop:
+					return false
+				}
+			}
+			for v, err := range all {
+				if batch = append(batch, element{v, err}); len(batch) == aheadBatch && !send() {
+					return
+				}
+			}
+			send()
+		}()
+		defer func() {
+			close(stop)
+			for range batches { // until it is closed
+			}
+		}()
+		for batch := range batches {
+			for _, e := range batch {
+				if !yield(e.value, e.err) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Survey finds out what to read, root first, and how it is shaped: only shaping entries are read for that.
 func Survey(ctx context.Context, log Log, leaf id.Agent) ([]Range, Outline, error) {
 	lineage, err := log.Lineage(ctx, leaf)
