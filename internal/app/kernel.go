@@ -14,6 +14,7 @@ import (
 	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/core/trust"
 	"ramet/internal/files"
 	"ramet/internal/kernel"
 	"ramet/internal/kernel/process"
@@ -365,11 +366,26 @@ func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs, network local.N
 	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Socket: t.request.socket, Env: launch.EnvironmentFor(variables(env)), Umask: umask(env), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
 		Show: append(shown, ws.Place.Project), Temp: temporaryFolder(ws, a.ID),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs, Network: network,
-		Replaces: ws.Files().Replaces(a.ID, root)})
+		Replaces: ws.Files().Replaces(a.ID, root), Foreign: sync.OnceValue(func() string { return foreignFiles(ws) })})
 	if err != nil {
 		return nil, err
 	}
 	return made.Tools(), nil
+}
+
+// foreignFiles names the source of the project's files if some that act have not been accepted, as after a clone or a
+// pull: then others may have written them all; empty: there are none.
+func foreignFiles(ws *session.Workspace) string {
+	review, err := (trust.Gate{Home: ws.Home, Project: ws.Place.Project}).Review()
+	if err != nil {
+		return "" // the turn says so
+	}
+	for _, item := range review.Items {
+		if item.Change == trust.New || item.Change == trust.Changed {
+			return "files of this project, where " + item.Path + " has not been accepted"
+		}
+	}
+	return ""
 }
 
 // chosen gives agents that work on items of runs tools for the folders of their items.

@@ -204,7 +204,7 @@ func hookRunner(ws *session.Workspace) (hookprogram.Runner, error) {
 
 // policy returns what the user permits in a workspace. note tells people something about an agent.
 func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Policy {
-	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Turns().Unasked, Confinable: sandbox.Available, Ask: ask,
+	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Turns().Unasked, Ignores: r.Turns().IgnoresForeign, Confinable: sandbox.Available, Ask: ask,
 		Given:     func(ctx context.Context, a id.Agent) []permit.Rule { return r.termsOf(ctx, a).Allow },
 		Reachable: func(ctx context.Context, a id.Agent) bool { return r.canAsk(r.termsOf(ctx, a)) },
 		Log:       r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,10 +120,68 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born == "born", By: death.by, Reason: death.why}
 		return nil
 	}, endingsOf(r.d)+where, args...)
+	if err == nil {
+		err = r.addForeign(ctx, out, only)
+	}
 	if err != nil {
 		return nil, r.fail("read how histories end", err)
 	}
 	return out, nil
+}
+
+// marked is the condition of marks of foreign content, which messages_orders knows.
+const marked = ordered + ` AND meta LIKE '%"command":"` + history.ForeignCommand + `"%'`
+
+// addForeign adds the sources of foreign content: of those named, else of all. Most workspaces have none.
+func (r reader) addForeign(ctx context.Context, out map[id.Agent]state.Ending, only []id.Agent) error {
+	marks, err := r.entriesWhere(ctx, marked)
+	if err != nil || len(marks) == 0 {
+		return err
+	}
+	shaping, err := r.entriesWhere(ctx, shaping()+` AND kind IN ('clear', 'rewind') AND meta LIKE '%"actor":%'`)
+	if err != nil {
+		return err
+	}
+	rows, err := collect(ctx, r.q, func(rows *sql.Rows) (a history.Ancestor, err error) {
+		err = rows.Scan(&a.Agent, &a.Parent, &a.ForkMessage)
+		return a, err
+	}, `SELECT uuid, coalesce(parent_uuid, ''), coalesce(fork_message_id, 0) FROM agents`)
+	if err != nil {
+		return err
+	}
+	all := make(map[id.Agent]history.Ancestor, len(rows))
+	for _, row := range rows {
+		all[row.Agent] = row
+	}
+	if len(only) == 0 {
+		only = slices.Collect(maps.Keys(all))
+	}
+	for _, a := range only {
+		var line []history.Ancestor
+		for row, ok := all[a]; ok && len(line) < len(all); row, ok = all[row.Parent] {
+			line = append(line, row)
+		}
+		sources, err := history.ForeignIn(line, marks, shaping)
+		if err != nil {
+			return err
+		}
+		if e := out[a]; len(sources) > 0 {
+			e.Foreign = sources
+			out[a] = e
+		}
+	}
+	return nil
+}
+
+// entriesWhere reads entries of all histories, each agent's by id.
+func (r reader) entriesWhere(ctx context.Context, where string) (map[id.Agent][]history.Entry, error) {
+	es, out := entryScan{}, map[id.Agent][]history.Entry{}
+	err := each(ctx, r.q, func(rows *sql.Rows) error {
+		e, err := es.scan(rows)
+		out[e.Agent] = append(out[e.Agent], e)
+		return err
+	}, `SELECT `+entryColumns+` FROM messages WHERE `+where+` ORDER BY id`)
+	return out, err
 }
 
 // death describes who ended an agent, and why: what the meta of a killed entry names.

@@ -61,7 +61,7 @@ type Value struct {
 type Config struct {
 	Allow, BudgetClamp, Color, DB, Effort, Files, FilesShared, FirstByte, Follow, GatewayBodies, Model, Notify, NotifyCommand string
 	Orphans, Permission, Search, ServerIdle, Stall, Start, Theme, Wake                                                        string
-	Env, Hide, Parallel                                                                                                       string // lists; see Items and Parallels
+	Env, ForeignContent, Hide, Parallel                                                                                       string // lists; see Items and Parallels
 
 	// Limits, which are whole numbers; see Number.
 	Context, MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes, Steps, TelemetryDays string

@@ -164,7 +164,7 @@ func TestMistakesNameThePlaceAndTheRemedy(t *testing.T) {
 	for text, want := range map[string]string{
 		"orphan = \"adopt\"\n":                   `:1: unknown key "orphan": did you mean "orphans"?`,
 		"\n\n\"Orphans\" = \"adopt\"":            `:3: unknown key "Orphans": did you mean "orphans"?`,
-		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, budget_clamp, color, context, db, effort, env, files, files_shared, first_byte, follow, gateway_bodies, hide, max_agents, max_behind, max_streams, max_unread, max_wakes, model, notify, notify_command, orphans, parallel, permission, search, server_idle, stall, start, steps, telemetry_days, theme, wake`,
+		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, budget_clamp, color, context, db, effort, env, files, files_shared, first_byte, follow, foreign_content, gateway_bodies, hide, max_agents, max_behind, max_streams, max_unread, max_wakes, model, notify, notify_command, orphans, parallel, permission, search, server_idle, stall, start, steps, telemetry_days, theme, wake`,
 		"\n[table]\nx = 1\n":                     `:2: unknown key "table"`,
 		"model = 'm'\n\na.b.c = 1\n":             `:3: unknown key "a"`,
 		"\n[x.y]\nz = 1\n":                       `:2: unknown key "x"`,

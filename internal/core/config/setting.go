@@ -61,6 +61,8 @@ var settings = []Setting{
 		Help: "timeout for the first byte of a model's answer; empty means 5m, or 10m for a local server"},
 	{Key: "follow", Default: "yes", Allowed: []string{"yes", "no"},
 		Help: "whether the terminal switches to the child after your own /fork"},
+	{Key: "foreign_content", Default: asksAgain, UserOnly: true, List: true, item: checkForeign,
+		Help: "after an agent read foreign content (pages, answers of MCP servers, files outside of the project), rules that leave the sandbox or reach the network ask again, once for each agent: ask, off, or the folders of projects in which it is off, separated by ;"},
 	{Key: "gateway_bodies", Default: "no", Allowed: []string{"no", "yes"}, UserOnly: true,
 		Help: "whether histories store the model requests and answers of programs that drive agents, without secrets; at most 1 MiB each"},
 	{Key: "hide", Default: hiddenByDefault, UserOnly: true, List: true, item: checkPath,
@@ -190,6 +192,32 @@ const hiddenByDefault = "~/.ssh; ~/.gnupg; ~/.netrc; ~/.git-credentials; ~/.conf
 	"~/.var/app/com.brave.Browser; ~/.var/app/com.microsoft.Edge; ~/.var/app/com.bitwarden.desktop; ~/.var/app/org.keepassxc.KeePassXC; " +
 	"~/Library/Keychains; ~/Library/Cookies; ~/Library/Safari; ~/Library/Application Support/Firefox; ~/Library/Application Support/Google/Chrome; " +
 	"~/Library/Application Support/Chromium; ~/Library/Application Support/BraveSoftware; ~/Library/Application Support/Microsoft Edge"
+
+// The words of the setting foreign_content.
+const (
+	asksAgain = "ask"
+	asksOnce  = "off"
+)
+
+func checkForeign(word string) error {
+	if word == asksAgain || word == asksOnce || strings.HasPrefix(word, "~/") || filepath.IsAbs(word) {
+		return nil
+	}
+	return fault.New(fault.InvalidConfig, "foreign_content can't contain %.80q", word).WithHint("ask, off, or folders of projects: ~/…")
+}
+
+// IgnoresForeign reports whether rules permit the same calls in a project after an agent read foreign content.
+func (c *Config) IgnoresForeign(project string, env func(string) string) bool {
+	return slices.ContainsFunc(Items(c.ForeignContent), func(word string) bool {
+		if rest, short := strings.CutPrefix(word, "~/"); short && filepath.IsAbs(env("HOME")) {
+			word = filepath.Join(env("HOME"), rest)
+		}
+		if real, err := filepath.EvalSymlinks(word); err == nil && filepath.IsAbs(word) {
+			word = real
+		}
+		return word == asksOnce || word == project
+	})
+}
 
 // checkPath refuses what depends on where ramet is started.
 func checkPath(path string) error {

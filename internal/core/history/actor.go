@@ -93,6 +93,7 @@ type Permission struct {
 	From     string `json:"from,omitempty"`     // where the rule stands: settings, project, or the agent it was granted to
 	Mode     string `json:"mode,omitempty"`     // of the agent
 	Confined bool   `json:"confined,omitempty"` // it ran inside the box
+	Foreign  bool   `json:"foreign,omitempty"`  // of a person: the agent had taken in foreign content, and the question said so
 	At       string `json:"at"`                 // RFC 3339, UTC
 }
 

@@ -76,9 +76,10 @@ type Meta struct {
 	Mode       string      `json:"mode,omitempty"`       // command mode
 	Effort     string      `json:"effort,omitempty"`     // command effort: how hard the model is to think
 
-	Limit *Limit `json:"limit,omitempty"` // command tools
-	Files *State `json:"files,omitempty"` // files
-	Hook  *Hook  `json:"hook,omitempty"`  // command hook
+	Limit   *Limit   `json:"limit,omitempty"`   // command tools
+	Foreign []string `json:"foreign,omitempty"` // command foreign: where content came from that neither the user nor the project wrote
+	Files   *State   `json:"files,omitempty"`   // files
+	Hook    *Hook    `json:"hook,omitempty"`    // command hook
 
 	Driver *Driver `json:"driver,omitempty"` // of another program; nil: of ramet itself
 

@@ -17,7 +17,8 @@ type Store interface {
 	// Endings reads how histories end: of those named, else of the living, and of the
 	// dead too where all is set. Living agents that were not named and have said nothing since
 	// their birth are left out: the zero Ending is theirs. Of the dead whom others ended before they
-	// were over, what was before that may be left out: it tells nothing any more.
+	// were over, what was before that may be left out: it tells nothing any more. An agent that was forked with foreign
+	// content in its context is never left out.
 	Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]Ending, error)
 }
 

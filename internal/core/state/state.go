@@ -67,6 +67,8 @@ type State struct {
 	Detail string `json:"detail,omitempty"`
 	// Commands are those that it left running in the background, on one line.
 	Commands string `json:"commands,omitempty"`
+	// Foreign names the sources of the foreign content in its context, on one line.
+	Foreign string `json:"foreign_content,omitempty"`
 }
 
 // Busy reports whether there is something to stop.
@@ -85,6 +87,9 @@ func (s State) String() string {
 	said := string(s.Word)
 	if s.Detail != "" {
 		said += ": " + s.Detail
+	}
+	if s.Foreign != "" {
+		said += ", foreign content: " + s.Foreign
 	}
 	if s.Commands != "" {
 		said += ", in the background: " + s.Commands
@@ -122,8 +127,12 @@ func Of(a agent.Agent, by Holder, doing State, last Ending) State {
 	if a.Status != agent.Dead {
 		now.Commands = doing.Commands
 	}
+	now.Foreign = text.Line(strings.Join(last.Foreign, ", "), maxForeign)
 	return now
 }
+
+// maxForeign limits the length of the sources of foreign content.
+const maxForeign = 200
 
 func stateFrom(a *agent.Agent, by Holder, doing State, last Ending) State {
 	switch {
@@ -175,6 +184,8 @@ type Ending struct {
 	By id.Agent
 	// Reason gives why it was ended.
 	Reason string
+	// Foreign are the sources of the foreign content in its context.
+	Foreign []string
 }
 
 // Telling are the kinds of entries that tell how a turn ended, or that there was none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -294,7 +295,7 @@ func TestWhatEndsTheTurnIsAnError(t *testing.T) {
 		fault.New(fault.Cancelled, "c"), fault.New(fault.HistoryDamaged, "h"), context.Canceled, own} {
 		for name, args := range map[string]string{"fork": `{"prompt":"x"}`, "send": `{"to":"kid","text":"x"}`, "kill": `{"agent":"kid"}`} {
 			w.fail = fmt.Errorf("carry out: %w", fails)
-			if a, err := w.call(w.zero, name, args); !errors.Is(err, fails) || a != (tool.Answer{}) {
+			if a, err := w.call(w.zero, name, args); !errors.Is(err, fails) || !reflect.DeepEqual(a, tool.Answer{}) {
 				t.Errorf("%s with %v: %+v, %v", name, fails, a, err)
 			}
 		}
@@ -303,7 +304,7 @@ func TestWhatEndsTheTurnIsAnError(t *testing.T) {
 		fault.AgentZero, fault.BudgetExceeded, fault.Leased} {
 		for name, args := range map[string]string{"fork": `{"prompt":"x"}`, "send": `{"to":"kid","text":"x"}`, "kill": `{"agent":"kid"}`} {
 			w.fail = fmt.Errorf("carry out: %w", fault.New(code, "what").WithHint("why"))
-			if a, err := w.call(w.zero, name, args); err != nil || a != tool.Failed("what: why") {
+			if a, err := w.call(w.zero, name, args); err != nil || !reflect.DeepEqual(a, tool.Failed("what: why")) {
 				t.Errorf("%s with %s: %+v, %v", name, code, a, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -53,13 +54,17 @@ func (a actor) readMail(ctx context.Context, c tool.Call, args readArgs) (tool.A
 	if err != nil {
 		return tool.Answer{}, err
 	}
+	foreign, err := a.foreign(ctx, letters...)
+	if err != nil {
+		return tool.Answer{}, err
+	}
 	var answer tool.Answer
 	_, ok, err := a.kernel.Read(ctx, registry.Read{Owner: a.self, Number: int64(args.Number),
 		Entries: func(l mail.Letter) []history.Draft {
 			from := fromWhom(l, names)
 			answer = tool.Answer{Recorded: true, Text: strings.TrimSpace(c.Note + "\n\n" + framed(l, from, above(me))),
 				Show: fmt.Sprintf("mail %d from %s: %s", l.Number, from, text.Line(l.Body, maxPreview))}
-			return []history.Draft{toolResult(c, answer.Text, answer.Show)}
+			return append(marks(foreign[l.Number]), toolResult(c, answer.Text, answer.Show))
 		}})
 	if err != nil {
 		return tool.Answer{}, err
@@ -145,7 +150,68 @@ func (a actor) checkMail(ctx context.Context, _ tool.Call, args fromArgs) (tool.
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	return tool.Answer{Text: mailbox(letters, names)}, nil
+	foreign, err := a.foreign(ctx, letters...)
+	return tool.Answer{Text: mailbox(letters, names), Foreign: slices.Concat(slices.Collect(maps.Values(foreign))...)}, err
+}
+
+// foreign returns the sources of foreign content that may be in letters, by their numbers: what is in the context of
+// their agents, and letters from outside the family, which is all above and below the agent.
+func (a actor) foreign(ctx context.Context, letters ...mail.Letter) (map[int64][]string, error) {
+	known, out := map[id.Agent][]string{}, map[int64][]string{}
+	for _, l := range letters {
+		from := l.From
+		if from == id.Kernel {
+			from = l.About
+		}
+		if from == "" || from == a.self {
+			continue
+		}
+		sources, ok := known[from]
+		if !ok {
+			var err error
+			if sources, err = a.sourcesOf(ctx, from); err != nil {
+				return nil, err
+			}
+			known[from] = sources
+		}
+		if len(sources) > 0 {
+			out[l.Number] = sources
+		}
+	}
+	return out, nil
+}
+
+func (a actor) sourcesOf(ctx context.Context, from id.Agent) ([]string, error) {
+	sources, err := history.ForeignOf(ctx, a.people, from)
+	if err != nil {
+		return nil, err
+	}
+	me, err := a.me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	who, err := a.people.Agent(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	below, err := a.descends(ctx, who, me)
+	if err != nil || below {
+		return sources, err
+	}
+	above, err := a.descends(ctx, me, who)
+	if !above {
+		sources = append(sources, "mail from "+title(who))
+	}
+	return sources, err
+}
+
+// marks drafts the mark of an agent that takes in foreign content from sources, if there are any.
+func marks(sources []string) []history.Draft {
+	slices.Sort(sources)
+	if sources = slices.Compact(sources); len(sources) == 0 {
+		return nil
+	}
+	return []history.Draft{history.NewForeign(sources...)}
 }
 
 // sender returns the agent that a filter means; nil: any.
@@ -221,8 +287,12 @@ func (a actor) read(ctx context.Context, c tool.Call, head string, letters []mai
 		order.Also = append(order.Also, l.Number)
 	}
 	answer := tool.Answer{Recorded: true, Text: together(head, letters, names, above(me)), Show: people(letters, names)}
+	foreign, err := a.foreign(ctx, letters...)
+	if err != nil {
+		return tool.Answer{}, err
+	}
 	order.Entries = func(mail.Letter) []history.Draft {
-		return []history.Draft{toolResult(c, answer.Text, answer.Show)}
+		return append(marks(slices.Concat(slices.Collect(maps.Values(foreign))...)), toolResult(c, answer.Text, answer.Show))
 	}
 	if _, _, err := a.kernel.Read(ctx, order); err != nil {
 		return tool.Answer{}, err

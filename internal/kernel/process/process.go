@@ -124,6 +124,7 @@ func From(l mail.Letter, from []id.Agent) bool {
 type People interface {
 	agent.Directory
 	mail.Boxes
+	history.Orders
 }
 
 // New is the tools of one agent.

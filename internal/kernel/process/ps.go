@@ -161,12 +161,16 @@ func (a actor) look(ctx context.Context, _ tool.Call, args lookArgs) (tool.Answe
 	if err != nil {
 		return tool.Answer{}, err
 	}
+	foreign, err := history.ForeignOf(ctx, a.people, who.ID)
+	if err != nil {
+		return tool.Answer{}, err
+	}
 	lines := told(entries, steps)
 	head := fmt.Sprintf("%s is %s.", title(who), now.Of(who))
 	if len(lines) == 0 {
 		return tool.Answer{Text: head + " It has done nothing yet."}, nil
 	}
-	return tool.Answer{Text: head + " Its last steps, as information:\n" + strings.Join(lines, "\n")}, nil
+	return tool.Answer{Text: head + " Its last steps, as information:\n" + strings.Join(lines, "\n"), Foreign: foreign}, nil
 }
 
 // told returns the last steps of a history, whose entries come newest first: oldest first, what

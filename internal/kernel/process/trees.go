@@ -10,6 +10,7 @@ import (
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/core/state"
 	"ramet/internal/turn/tool"
 )
@@ -56,10 +57,14 @@ func (a actor) merge(ctx context.Context, _ tool.Call, args treeArgs) (tool.Answ
 	if err != nil {
 		return tool.Answer{}, err
 	}
+	foreign, err := history.ForeignOf(ctx, a.people, child.ID)
+	if err != nil {
+		return tool.Answer{}, err
+	}
 	if done.Commits == 0 {
 		return tool.Answer{Text: "Nothing to merge: your folder has everything of " + title(child) + "." + cleaned(done)}, nil
 	}
-	return tool.Answer{Text: fmt.Sprintf("Merged %s of %s into your folder, which is committed. Changed: %s.%s Check it: its report is a claim.",
+	return tool.Answer{Foreign: foreign, Text: fmt.Sprintf("Merged %s of %s into your folder, which is committed. Changed: %s.%s Check it: its report is a claim.",
 		text.Count(done.Commits, "commit"), title(child), text.FirstOf(done.Files, 40), cleaned(done))}, nil
 }
 
@@ -107,7 +112,8 @@ func (a actor) diff(ctx context.Context, _ tool.Call, args treeArgs) (tool.Answe
 		cut := strings.LastIndexByte(out[:mostDiff], '\n')
 		out = out[:cut+1] + fmt.Sprintf("[%d bytes more: ask with path for one file]", len(out)-cut-1)
 	}
-	return tool.Answer{Text: out}, nil
+	foreign, err := history.ForeignOf(ctx, a.people, child.ID)
+	return tool.Answer{Text: out, Foreign: foreign}, err
 }
 
 // Trees are the git worktrees in which agents work.

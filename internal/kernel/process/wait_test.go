@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func TestWaitEndsWithoutALetter(t *testing.T) {
 		`{}`:               "No agent is working that could send you mail, and you have no unread mail.",
 		`{"agents":["a"]}`: "No agent is left that could send mail: a (" + a.Short() + ") is idle. You have no unread mail from them.",
 	} {
-		if answer, err := w.call(w.zero, "wait", args); err != nil || answer != (tool.Answer{Text: says}) {
+		if answer, err := w.call(w.zero, "wait", args); err != nil || !reflect.DeepEqual(answer, tool.Answer{Text: says}) {
 			t.Errorf("%+v, %v", answer, err)
 		}
 	}
@@ -110,7 +111,7 @@ func TestWaitEndsWithoutALetter(t *testing.T) {
 		`{"timeout":0}`:                    "No mail came within 0s. At work: a (" + a.Short() + ").",
 		`{"timeout":0.001,"agents":["a"]}`: "After 1ms these still work: a (" + a.Short() + ").",
 	} {
-		if answer, err := w.call(w.zero, "wait", args); err != nil || answer != (tool.Answer{Text: says}) {
+		if answer, err := w.call(w.zero, "wait", args); err != nil || !reflect.DeepEqual(answer, tool.Answer{Text: says}) {
 			t.Errorf("%+v, %v", answer, err)
 		}
 	}

@@ -48,11 +48,13 @@ type State struct {
 	Word     string  `json:"word"`
 	Detail   *string `json:"detail"`
 	Commands *string `json:"commands,omitempty"` // that it left running in the background
+	// ForeignContent names the sources of content in its context that neither the user nor the project wrote.
+	ForeignContent *string `json:"foreign_content,omitempty"`
 }
 
 // FormatState is the shape of a state.
 func FormatState(s state.State) *State {
-	return &State{string(s.Word), Optional(s.Detail), Optional(s.Commands)}
+	return &State{string(s.Word), Optional(s.Detail), Optional(s.Commands), Optional(s.Foreign)}
 }
 
 // FormatNow is the shape of an agent, with what it does.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	"ramet/internal/base/fault"
@@ -52,6 +53,19 @@ func (w Turns) Unasked() (rules []permit.Rule, mode permit.Mode, err error) {
 		mode, err = permit.ParseMode(conf.Permission)
 	}
 	return rules, mode, err
+}
+
+// IgnoresForeign reports whether the user's settings let rules permit the same calls after an agent read foreign content.
+// They are read on each call; while they can't be read, rules ask again.
+func (w Turns) IgnoresForeign() bool {
+	conf := w.ws.Config
+	if w.ws.settings != nil {
+		var err error
+		if conf, err = w.ws.settings.now(); err != nil {
+			return false
+		}
+	}
+	return conf.IgnoresForeign(w.ws.Place.Project, os.Getenv)
 }
 
 // SetMode chooses how the calls of an agent, and of those below it who have no mode of

@@ -29,7 +29,7 @@ type bashArgs struct {
 }
 
 func (l *Local) bash() tool.Tool {
-	return l.remember(withArguments(l.runBash), tool.Describe("bash", tool.Spec{
+	return l.remember(l.reading(withArguments(l.runBash)), tool.Describe("bash", tool.Spec{
 		Args: l.commandShapes().bash,
 		Subject: summarise(func(a bashArgs) string {
 			return a.Command
@@ -92,7 +92,8 @@ func (l *Local) runBash(ctx context.Context, c tool.Call, args bashArgs) (tool.A
 		asked.next = cmd.Output
 		cmd.Args, cmd.Output = l.shell(command), asked
 	}
-	network := l.connect(timed, &cmd, c, args.Command, limit)
+	var reached []string
+	network := l.connect(timed, &cmd, c, args.Command, limit, &reached)
 	p, err := launch.Start(timed, launch.Program{Purpose: launch.AgentCommand, Command: cmd})
 	if err != nil {
 		network.Close()
@@ -113,7 +114,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call, args bashArgs) (tool.A
 	if said != "" {
 		how = strings.TrimPrefix(how+"\n"+said, "\n")
 	}
-	return tool.Answer{Text: appendLine(out.String(), how), IsError: failed, Memo: memory}, nil
+	return tool.Answer{Text: appendLine(out.String(), how), IsError: failed, Memo: memory, Foreign: reached}, nil
 }
 
 // command returns a command line as it may run, in the folder of commands.

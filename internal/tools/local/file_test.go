@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -171,7 +172,7 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 		if c.name != "grep" && got.Text != c.want {
 			t.Errorf("%s %v: %q, want %q", c.name, c.a, got.Text, c.want)
 		}
-		if again := d.call(c.name, c.a); again != got {
+		if again := d.call(c.name, c.a); !reflect.DeepEqual(again, got) {
 			t.Errorf("%s %v: another time %+v", c.name, c.a, again)
 		}
 		if strings.Contains(got.Text, "git") {

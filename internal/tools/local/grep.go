@@ -30,7 +30,7 @@ type grepArgs struct {
 }
 
 func (l *Local) grep() tool.Tool {
-	return &one{run: l.shelved("grep", withArguments(l.runGrep)), spec: tool.Describe("grep", tool.Spec{
+	return &one{run: l.reading(l.shelved("grep", withArguments(l.runGrep))), spec: tool.Describe("grep", tool.Spec{
 		Args:    grepShape,
 		Subject: l.subject,
 		Summary: summarise(func(a grepArgs) string {
@@ -63,7 +63,11 @@ func (l *Local) runGrep(ctx context.Context, c tool.Call, args grepArgs) (tool.A
 	case args.Mode == "files" || args.Mode == "count":
 		return g.names(args.Mode == "count"), nil
 	}
-	return l.show(g, int(args.Context))
+	answer, err := l.show(g, int(args.Context))
+	for _, f := range g.found {
+		answer.Foreign = l.addSource(answer.Foreign, l.o.Root, f.path)
+	}
+	return answer, err
 }
 
 // grepping is a search for lines. All files are searched before the first line is shown,

@@ -90,6 +90,8 @@ type Options struct {
 	Network Network
 	Proxy   proxy.Options // for tests: the zero value uses the machine's network
 	Fetch   fetch.Options // for tests: the zero value keeps what package fetch promises
+	// Foreign names the source of the agent's files if others may have written them; empty, or nil: none have.
+	Foreign func() string
 	// For is the agent for which commands are started: they bear its mark.
 	For    id.Agent
 	Socket string // see sandbox.Command

@@ -3,7 +3,9 @@ package local
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,8 +28,8 @@ type Network interface {
 const maxRefusals = 3
 
 // connect lets a confined command reach the hosts that are permitted. Time for which a person is asked does not
-// count for the command's limit. nil: the command has no network, or all of it.
-func (l *Local) connect(ctx context.Context, cmd *sandbox.Command, c tool.Call, line string, limit *limit) *proxy.Proxy {
+// count for the command's limit. They are added to reached. nil: the command has no network, or all of it.
+func (l *Local) connect(ctx context.Context, cmd *sandbox.Command, c tool.Call, line string, limit *limit, reached *[]string) *proxy.Proxy {
 	if l.o.Network == nil || cmd.Confine == nil {
 		return nil
 	}
@@ -44,8 +46,16 @@ func (l *Local) connect(ctx context.Context, cmd *sandbox.Command, c tool.Call, 
 		defer limit.pause()()
 		record, err := l.o.Network.Reach(ctx, c, to, line)
 		switch {
-		case err == nil && c.Record != nil:
-			return c.Record(ctx, record) // before anything happens because of it
+		case err == nil:
+			mu.Lock()
+			host, _, _ := net.SplitHostPort(to)
+			if !slices.Contains(*reached, host) {
+				*reached = append(*reached, host)
+			}
+			mu.Unlock()
+			if c.Record != nil {
+				return c.Record(ctx, record) // before anything happens because of it
+			}
 		case err != nil && record != nil && record.By == history.ByPerson:
 			mu.Lock()
 			refused++

@@ -29,7 +29,7 @@ type readArgs struct {
 }
 
 func (l *Local) read() tool.Tool {
-	return l.remember(withArguments(l.runRead), tool.Describe("read", tool.Spec{
+	return l.remember(l.reading(withArguments(l.runRead)), tool.Describe("read", tool.Spec{
 		Args:    readShape,
 		Subject: l.subject, Summary: l.summary("read"),
 	}))

@@ -186,6 +186,9 @@ func (r remote) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	memo, err := json.Marshal(Memo{&Called{r.server, text.Line(r.Tool, 200), out.Outcome, out.Took.Milliseconds()}})
 	answer := tool.Answer{Text: out.Text, IsError: out.Outcome != Done, Memo: string(memo)}
+	if out.Outcome == Done || out.Outcome == Failed {
+		answer.Foreign = []string{"mcp:" + r.server}
+	}
 	if out.Image != nil && (c.Model.Images || !c.Model.Known) {
 		if part, _, err := llm.PicturePart(r.Name, out.Image.Data); err == nil {
 			answer.File = &part // one that cannot be shown is named in the text

@@ -169,7 +169,7 @@ func (l library) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		if len(found) == 0 {
 			b.WriteString("It has none.")
 		}
-		return tool.Answer{Text: text.Middle(strings.ToValidUTF8(trust.Reveal(b.String()), "\uFFFD"), mostAnswer)}, nil
+		return tool.Answer{Text: text.Middle(strings.ToValidUTF8(trust.Reveal(b.String()), "\uFFFD"), mostAnswer), Foreign: []string{"mcp:" + l.server}}, nil
 	}
 	var args struct{ URI string }
 	if err := json.Unmarshal(c.Args, &args); err != nil || args.URI == "" {
@@ -179,7 +179,7 @@ func (l library) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return answerRefused(ctx, err)
 	}
-	answer := tool.Answer{Text: out.Text}
+	answer := tool.Answer{Text: out.Text, Foreign: []string{"mcp:" + l.server}}
 	if out.Image != nil && (c.Model.Images || !c.Model.Known) {
 		if part, _, err := llm.PicturePart(l.name, out.Image.Data); err == nil {
 			answer.File = &part

@@ -316,7 +316,21 @@ func (r *turn) keep(ctx context.Context, j *job, a tool.Answer) error {
 			return nil
 		}
 	}
-	return r.write(ctx, j.result(a))
+	return r.write(ctx, append(r.foreign(a.Foreign...), j.result(a))...)
+}
+
+// foreign drafts the mark of an agent that takes in content from these sources, once in a turn for each. It is written
+// together with the content.
+func (r *turn) foreign(sources ...string) []history.Draft {
+	sources = slices.DeleteFunc(slices.Clone(sources), func(s string) bool { return slices.Contains(r.sources, s) })
+	if len(sources) == 0 {
+		return nil
+	}
+	r.sources = append(r.sources, sources...)
+	for i := range sources {
+		sources[i] = r.kept(sources[i])
+	}
+	return []history.Draft{history.NewForeign(sources...)}
 }
 
 // waits reports whether a call has no result yet.

@@ -36,14 +36,18 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	}
 	var parts []history.Part
 	var calls []llm.Part
+	searched := false
 	for _, p := range said.message.Parts {
 		p, ok := r.part(p)
 		if !ok {
 			continue
 		}
 		parts = append(parts, storedPart(p))
-		if p.Type == llm.ToolCall {
+		switch p.Type {
+		case llm.ToolCall:
 			calls = append(calls, p)
+		case llm.Search:
+			searched = true
 		}
 	}
 	drafts := r.stated(ctx, calls)
@@ -53,6 +57,9 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 			return false, r.broken(ctx, said.call, said.message.Text(), err)
 		}
 		defer release()
+	}
+	if searched {
+		drafts = append(drafts, r.foreign("web search")...)
 	}
 	if len(parts) > 0 {
 		drafts = append(drafts, history.Draft{Kind: history.Assistant, Parts: parts})

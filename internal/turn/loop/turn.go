@@ -204,6 +204,7 @@ type turn struct {
 	files   stating
 	asides  []string     // what hooks said of calls whose results were written already
 	halt    *fault.Error // hooks want the turn to end; nil: they do not
+	sources []string     // of the foreign content that the history says it took in
 	stops   int          // how often hooks kept the turn from ending
 
 	emitting sync.Mutex // tools that run side by side print

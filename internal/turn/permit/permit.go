@@ -42,6 +42,8 @@
 //     cannot be written down is not granted.
 //   - Without the sandbox nothing runs unasked that would have needed it. There is
 //     no silent fallback: the question, or the refusal, says why.
+//   - After an agent took in foreign content, rules that leave the sandbox or reach the
+//     network ask again, once for each rule, and the question says why (foreign.go).
 //   - Where no person can be asked, the call is refused, and the refusal names the
 //     rule that would permit it.
 //   - Every decision about a call that changes something comes with its record:
@@ -87,6 +89,8 @@ type Policy struct {
 	Reachable func(ctx context.Context, a id.Agent) bool
 	// Log reads modes and grants of agents. nil: there are none.
 	Log Log
+	// Ignores reports whether rules permit the same calls after an agent took in foreign content; nil: they ask again.
+	Ignores func() bool
 	// Book keeps the rules of the project. nil: none can be saved.
 	Book Book
 	// Acts reports whether a file of this path is one that other programs execute or obey
@@ -171,6 +175,7 @@ type decision struct {
 	mode     Mode
 	grant    tool.Grant
 	record   *history.Permission
+	foreign  []string // where the foreign content came from that the agent took in, if the question is to say so
 }
 
 // unasked decides by mode and rules; decided is false where a person must.
@@ -181,7 +186,7 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 		return false, err
 	}
 	d.mode = standing.Mode
-	q.Mode, q.Why, q.Outside = d.mode, "", false
+	q.Mode, q.Why, q.Outside, q.Again, d.foreign = d.mode, "", false, false, nil
 	if d.mode == ReadOnly && d.spec.Access != tool.Fetches {
 		d.record = d.refuse(history.ByMode)
 		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", describeCall(*q), ReadOnly).
@@ -211,8 +216,19 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 			return true, err
 		}
 	}
+	leaves := permitted && (d.spec.Access != tool.Commands || by[0].Outside)
+	if leaves {
+		again, err := d.asksAgain(ctx, by, rules)
+		if err != nil {
+			return false, err
+		}
+		if again {
+			d.askAgain(by)
+			return false, nil
+		}
+	}
 	switch {
-	case permitted && (d.spec.Access != tool.Commands || by[0].Outside):
+	case leaves:
 		return d.byRule(tool.Free, by), nil
 	case d.spec.Access != tool.Commands:
 	case q.Reason != "":
@@ -235,6 +251,12 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	}
 	if changed != "" && q.Why == "" {
 		q.Why = changed
+	}
+	if _, err := d.asksAgain(ctx, nil, nil); err != nil {
+		return false, err
+	}
+	if len(d.foreign) > 0 && q.Why == "" {
+		q.Why = sourceReason(d.foreign)
 	}
 	if q.Tool == forks {
 		q.Why = "it starts another program, which works by its own rules: " + q.Subject
@@ -283,7 +305,7 @@ func (d *decision) ask(ctx context.Context) error {
 		}
 	}
 	d.record = d.refuse(history.ByPerson)
-	d.record.Choice, d.record.Actor = string(v.Choice), v.actor()
+	d.record.Choice, d.record.Actor, d.record.Foreign = string(v.Choice), v.actor(), len(d.foreign) > 0
 	switch v.Choice {
 	case ForAgent:
 		d.record.Rule, d.record.From = rule.String(), string(q.Agent)
@@ -291,7 +313,7 @@ func (d *decision) ask(ctx context.Context) error {
 		if p.granted == nil {
 			p.granted = map[id.Agent][]Grant{}
 		}
-		p.granted[q.Agent] = append(p.granted[q.Agent], Grant{Rule: rule, To: q.Agent, By: v.actor()})
+		p.granted[q.Agent] = append(p.granted[q.Agent], Grant{Rule: rule, To: q.Agent, By: v.actor(), foreign: d.record.Foreign})
 		p.mu.Unlock()
 	case ForProject:
 		d.record.Rule, d.record.From = rule.String(), fromProject
@@ -351,6 +373,9 @@ func (p *Policy) confinable() error {
 func refuseUnasked(q Question) error {
 	f := fault.New(fault.Denied, "%s was not permitted: no rule permits it, and no person can be asked", describeCall(q))
 	switch {
+	case q.Again:
+		return fault.New(fault.Denied, "%s was not permitted: %s; and no person can be asked", describeCall(q), q.Why).
+			WithHint("the user can answer where a person is asked, or let rules hold with the setting foreign_content")
 	case q.Why != "":
 		f = fault.New(fault.Denied, "%s was not permitted: %s; and no person can be asked", describeCall(q), q.Why)
 	case q.Outside:

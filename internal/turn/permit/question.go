@@ -35,6 +35,7 @@ type Question struct {
 	Where   string // in which folder it would run, and whether in the background; empty: in the agent's own, and waited for
 	Reason  string // the model's, why it should
 	Why     string // why it is asked, if not only because no rule permits it
+	Again   bool   // a rule permits it, and asks again because of what the agent read
 	// Says is a question of the model's own, and Choices the answers that it proposes; then no
 	// call is asked about, and the rest is empty.
 	Says    string

@@ -3,7 +3,6 @@ package permit
 import (
 	"cmp"
 	"context"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -17,8 +16,8 @@ import (
 
 // Log reads the decisions of persons about agents.
 type Log interface {
+	history.Orders
 	Agent(ctx context.Context, a id.Agent) (agent.Agent, error)
-	QueryRange(ctx context.Context, r history.Range, s history.Selection) iter.Seq2[history.Entry, error]
 }
 
 // Grant is a permission that a person gave an agent and its subtree.
@@ -26,6 +25,8 @@ type Grant struct {
 	Rule Rule
 	To   id.Agent
 	By   *history.Actor
+
+	foreign bool // given by a person who was told what foreign content the agent took in
 }
 
 // Standing holds the decisions of persons about an agent so far.
@@ -88,7 +89,7 @@ func readOrders(ctx context.Context, log Log, a id.Agent) (mode Mode, grants []G
 			}
 		case m.Command == history.PermitCommand && m.Permission != nil && m.Permission.Choice == string(ForAgent):
 			if r, err := Parse(m.Permission.Rule); err == nil {
-				grants = append(grants, Grant{Rule: r, To: a, By: m.Actor})
+				grants = append(grants, Grant{Rule: r, To: a, By: m.Actor, foreign: m.Permission.Foreign})
 			}
 		}
 	}
@@ -106,6 +107,8 @@ type held struct {
 	from  string
 	by    *history.Actor
 	given bool // on the command line of this process
+
+	foreign bool // see Grant
 }
 
 // Where rules stand.
@@ -161,7 +164,7 @@ func (p *Policy) rules(s Standing) ([]held, error) {
 		}
 	}
 	for _, g := range s.Grants {
-		out = append(out, held{Rule: g.Rule, from: string(g.To), by: g.By})
+		out = append(out, held{Rule: g.Rule, from: string(g.To), by: g.By, foreign: g.foreign})
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -82,7 +83,7 @@ func TestFindLetsOnlyGoodCallsPass(t *testing.T) {
 			t.Errorf("%s %s: found %v, %v", c.name, c.args, found, answer)
 			continue
 		}
-		if ok && (found.Spec().Name != c.name || answer != Answer{} || found.Note != "") {
+		if ok && (found.Spec().Name != c.name || !reflect.DeepEqual(answer, Answer{}) || found.Note != "") {
 			t.Errorf("%s: %v %+v", c.name, found, answer)
 		}
 		if !ok && (!answer.IsError || !strings.Contains(answer.Text, c.want) || len(answer.Text) > 400) {

@@ -232,6 +232,8 @@ type Answer struct {
 	// fits (llm.FitPicture). nil: none.
 	File *llm.Part
 	By   *history.Actor // the person whose answer it is; nil: no person's
+	// Foreign names the sources of content in it that neither the user nor the project wrote (history.NewForeign).
+	Foreign []string
 	// Recorded reports that the result is in the history already: the tool wrote
 	// it together with what it changed.
 	Recorded bool
