@@ -148,6 +148,8 @@ type RecordedCall struct {
 	Finish   llm.Finish // zero unless it ended well
 	Err      error      // why it failed; nil also for Abandoned
 	Outcome  string     // a finish reason, a fault code, or Abandoned
+
+	sent *llm.Bytes // the last attempt, until it is hashed
 }
 
 // Abandoned is the outcome of a call that its consumer broke off.
@@ -210,7 +212,8 @@ func (p *recordProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm
 func (p *recordProvider) note(c *RecordedCall, e *llm.Event) {
 	switch e.Type {
 	case llm.Sent:
-		c.Request, c.Size = chain.Hash(e.Sent.Hash()), len(e.Sent.Body)
+		sent := e.Sent
+		c.sent, c.Size = &sent, len(sent.Body)
 		c.Attempts++
 	case llm.Used:
 		c.Usage = *e.Usage
@@ -226,6 +229,9 @@ func (p *recordProvider) note(c *RecordedCall, e *llm.Event) {
 
 func (p *recordProvider) keep(ctx context.Context, c RecordedCall) error {
 	c.Took = p.Now().Sub(c.Started)
+	if c.sent != nil { // only now: the hash of a long request takes milliseconds
+		c.Request, c.sent = chain.Hash(c.sent.Hash()), nil
+	}
 	if price, ok := p.Price(c.Model.Name); ok || c.Usage.Billed > 0 {
 		c.Cost, c.Priced = price.Cost(c.Usage), true
 	}
