@@ -366,7 +366,7 @@ func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs, network local.N
 	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Socket: t.request.socket, Env: launch.EnvironmentFor(variables(env)), Umask: umask(env), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
 		Show: append(shown, ws.Place.Project), Temp: temporaryFolder(ws, a.ID),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs, Network: network,
-		Replaces: ws.Files().Replaces(a.ID, root), Foreign: sync.OnceValue(func() string { return foreignFiles(ws) })})
+		Overlay: ws.Files().Overlay(a.ID, root), Replaces: ws.Files().Replaces(a.ID, root), Foreign: sync.OnceValue(func() string { return foreignFiles(ws) })})
 	if err != nil {
 		return nil, err
 	}

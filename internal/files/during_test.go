@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"ramet/internal/base/step"
+	"ramet/internal/launch/sandbox"
 	"ramet/internal/testkit"
 	"slices"
 	"strings"
@@ -209,5 +210,41 @@ func TestAWalkThatIsLateNotesNothingOld(t *testing.T) {
 	}
 	if done, _ := b.restore(Restore{Agent: ada, To: stateOf(changed)}); !once || len(done.Kept) > 0 {
 		t.Errorf("kept %+v", done.Kept)
+	}
+}
+
+// A command of an agent had an overlay: exactly what was applied is the agent's, and what changed meanwhile is not.
+func TestAnOverlaysChangesHaveOneAuthor(t *testing.T) {
+	b := newBenchPast(t)
+	for _, name := range []string{"f", "gone", "person", "both", "dir/x", "early"} {
+		b.put(name, "old")
+	}
+	before := b.take()
+	b.apart()
+	b.put("early", "person") // after the last state, and before the command replaces it
+	end := b.past.Begin(ada, b.root)
+	b.f.Overlaid(ada)
+	b.put("person", "person")
+	testkit.OK(t, b.f.Replaced(t.Context(), ada, []string{"f", "gone", "early", "dir/x"}))
+	b.put("f", "command")
+	b.put("early", "command")
+	b.put("new/deep/file", "command")
+	b.put("both", "command")
+	os.Remove(b.path("gone"))
+	at := func(name string) int64 { return testkit.Must(lookAt(b.path(name)))(t).Ctime }
+	b.f.Applied(ada, []sandbox.OverlayChange{{Path: "f", At: at("f")}, {Path: "both", At: at("both")}, {Path: "early", At: at("early")}, {Path: "gone", At: at("."), Removed: true},
+		{Path: "new", At: at("new/deep/file"), Whole: true}})
+	end()
+	b.apart()
+	b.put("both", "person")
+	b.put("new/person", "person")
+	b.take()
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
+	want := []RestoreLeft{{Path: "both", Why: Foreign}, {Path: "early", Why: Foreign}, {Path: "new", Why: Foreign}, {Path: "new/person", Why: Foreign}, {Path: "person", Why: Foreign}}
+	if slices.Sort(done.Changed); !slices.Equal(done.Changed, []string{"f", "gone", "new/deep", "new/deep/file"}) || !slices.Equal(done.Kept, want) {
+		t.Errorf("changed %q, kept %+v", done.Changed, done.Kept)
+	}
+	if readAll(t, b.path("early")) != "command" || readAll(t, b.path("f")) != "old" || readAll(t, b.path("person")) != "person" {
+		t.Error("not what is kept or restored")
 	}
 }

@@ -123,6 +123,29 @@ func (x *Index) Node(path string) (Node, bool) {
 	return n.Node, true
 }
 
+// holds reports whether the last walk saw just this file at a path, or left the path out.
+func (x *Index) holds(path string, is ScanStat) bool {
+	if n, _, _ := x.find(path); n != nil {
+		return n.stat == is
+	}
+	if x == nil {
+		return false
+	}
+	for at, below := x.top, true; at != nil && below; {
+		var name string
+		name, path, below = strings.Cut(path, "/")
+		if at.ignored(name) {
+			return true
+		}
+		if n := at.find(name); n != nil {
+			at = n.sub
+		} else {
+			at = nil
+		}
+	}
+	return false
+}
+
 // FindFolders has the folders of walks, so that states can be compared without reading them
 // again. It finds what is asked for from the top downwards, as files.Diff does.
 func FindFolders(all ...*Index) func(h chain.Hash) (Folder, bool) {

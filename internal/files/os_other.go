@@ -23,6 +23,9 @@ func rename(from *step.Root, name string, to *step.Root, as string) error {
 // ownedByUser reports whether a file belongs to the user of this process; unknown here.
 func ownedByUser(fs.FileInfo) bool { return true }
 
+// lookAt returns an error: times of changes are unknown here.
+func lookAt(path string) (ScanStat, error) { return ScanStat{}, fs.ErrInvalid }
+
 // open returns an error: this system has no handles that a walk could go by.
 func open(path string) (ScanPlace, error) {
 	return nil, fault.New(fault.Failed, "the files of %s can't be read on this system", path)

@@ -125,6 +125,13 @@ func self(f *os.File) (ScanStat, error) {
 	return statOf(&st), err
 }
 
+// lookAt returns what is at a path, and follows no link.
+func lookAt(path string) (ScanStat, error) {
+	var st unix.Stat_t
+	err := unix.Lstat(path, &st)
+	return statOf(&st), err
+}
+
 func statOf(st *unix.Stat_t) ScanStat {
 	s := ScanStat{Size: st.Size, Device: uint64(st.Dev), Inode: st.Ino, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}
 	switch st.Mode & unix.S_IFMT {

@@ -2,6 +2,7 @@ package files
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/durable"
 	"ramet/internal/base/id"
+	"ramet/internal/launch/sandbox"
 )
 
 // calls is the list of calls that may write: a line when one begins, and one when it ends; and
@@ -26,7 +29,14 @@ type calls struct {
 	lines  jsonLines
 	spans  []span
 	wrote  map[string]written // by path, as callLine has it
+	laid   map[string]applied // the same, of what overlays put there or removed
 	number atomic.Int64
+}
+
+// applied describes what an agent's command changed at a path last, where it had an overlay.
+type applied struct {
+	agent id.Agent
+	sandbox.OverlayChange
 }
 
 // written describes what a tool put at a path last.
@@ -42,6 +52,7 @@ type span struct {
 	name  string
 	From  int64
 	To    int64 // 0: it still is
+	exact bool  // all that its command changes is recorded, so that other changes are not its own
 }
 
 type callLine struct {
@@ -53,6 +64,9 @@ type callLine struct {
 	// Wrote is a path, escaped; Hash is that of the content that the agent's tool puts there.
 	Wrote string      `json:"wrote,omitempty"`
 	Hash  *chain.Hash `json:"hash,omitempty"`
+	// Exact says of the agent's newest call in the folder that what it changes is all in Applied, by escaped paths.
+	Exact   bool                    `json:"exact,omitempty"`
+	Applied []sandbox.OverlayChange `json:"applied,omitempty"`
 }
 
 // slack is by how much the clock of a file system may be behind.
@@ -72,6 +86,65 @@ func (p *Past) Begin(a id.Agent, root string) (end func()) {
 func (f *PastFolder) Writes(a id.Agent, path string, content []byte) {
 	h := chain.Sum(content)
 	f.past.calls.write(f.past.o.Dir, callLine{Wrote: url.PathEscape(filepath.Join(f.root, path)), Hash: &h, Agent: a, At: now()})
+}
+
+// Overlaid notes that the command of an agent's call in the folder has an overlay: only what Applied tells is the command's.
+func (f *PastFolder) Overlaid(a id.Agent) {
+	f.past.calls.write(f.past.o.Dir, callLine{Exact: true, Agent: a, Root: f.root, At: now()})
+}
+
+// Applied notes what was changed in the folder for a command of an agent.
+func (f *PastFolder) Applied(a id.Agent, changes []sandbox.OverlayChange) {
+	for some := range slices.Chunk(changes, 500) {
+		some = slices.Clone(some)
+		for i := range some {
+			some[i].Path = url.PathEscape(filepath.Join(f.root, some[i].Path))
+		}
+		f.past.calls.write(f.past.o.Dir, callLine{Applied: some, Agent: a, At: now()})
+	}
+}
+
+// Replaced takes a state of the folder before a command's changes are applied to some paths, where what is there is neither what
+// the last state says nor what the agent put there: the state keeps it, and notes whose it was.
+func (f *PastFolder) Replaced(ctx context.Context, a id.Agent, paths []string) error {
+	if _, err := f.past.calls.read(); err != nil {
+		return err
+	}
+	for _, p := range paths {
+		at := filepath.Join(f.root, p)
+		is, err := lookAt(at)
+		if err != nil {
+			continue
+		}
+		f.mu.Lock()
+		known := f.index.holds(p, is)
+		f.mu.Unlock()
+		if known || f.past.calls.applier(at, is.Ctime, false, false) == a {
+			continue
+		}
+		if content, err := os.ReadFile(at); err == nil && f.past.calls.author(at, chain.Sum(content)) == a {
+			continue
+		}
+		_, err = f.Take(ctx, nil)
+		return err
+	}
+	return nil
+}
+
+// applier returns the agent whose command made the last change of a path, at a time on the clock of its file system: of a file
+// exactly then, of what is gone or a folder at the latest then.
+func (c *calls) applier(path string, at int64, gone, folder bool) id.Agent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l, ok := c.laid[url.PathEscape(path)]; ok && l.Removed == gone && (l.At == at || (gone || folder) && at <= l.At) {
+		return l.agent
+	}
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if l, ok := c.laid[url.PathEscape(dir)]; ok && l.Whole && !gone && at <= l.At {
+			return l.agent
+		}
+	}
+	return ""
 }
 
 // author returns the agent whose tool put a content at a path, as the last that any tool put there.
@@ -97,7 +170,7 @@ func (c *calls) write(dir string, l callLine) {
 func (c *calls) read() ([]span, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.lines.read(func() { c.spans, c.wrote = nil, nil }, c.take); err != nil {
+	if err := c.lines.read(func() { c.spans, c.wrote, c.laid = nil, nil, nil }, c.take); err != nil {
 		return nil, err
 	}
 	out := append([]span(nil), c.spans...)
@@ -120,6 +193,20 @@ func (c *calls) take(text []byte) {
 		}
 		c.wrote[l.Wrote] = written{l.Agent, *l.Hash}
 		return
+	}
+	for _, change := range l.Applied {
+		if c.laid == nil {
+			c.laid = map[string]applied{}
+		}
+		c.laid[change.Path] = applied{l.Agent, change}
+	}
+	if l.Exact {
+		for i := len(c.spans) - 1; i >= 0; i-- {
+			if s := &c.spans[i]; s.Agent == l.Agent && s.To == 0 && (inside(l.Root, s.Root) || inside(s.Root, l.Root)) {
+				s.exact = true
+				break
+			}
+		}
 	}
 	if l.Begin != "" {
 		c.spans = append(c.spans, span{Agent: l.Agent, Root: l.Root, name: l.Begin, From: l.At})
@@ -148,7 +235,7 @@ func gone(name string) bool {
 func whose(spans []span, root string, at int64) id.Agent {
 	var one id.Agent
 	for _, s := range spans {
-		if at < s.From-int64(slack) || s.To != 0 && at > s.To || !inside(s.Root, root) && !inside(root, s.Root) {
+		if s.exact || at < s.From-int64(slack) || s.To != 0 && at > s.To || !inside(s.Root, root) && !inside(root, s.Root) {
 			continue
 		}
 		if one != "" && one != s.Agent {
@@ -162,8 +249,8 @@ func whose(spans []span, root string, at int64) id.Agent {
 // authors returns whose changes of the folder are. own has the paths that a restore changed which is
 // just done, and whose it is; when tells when a path changed.
 //
-// A restore that is under way, and the tools of ours that write files, say what they write: a change
-// that leads to just that is theirs for sure. Of what changed while a call of one agent was running
+// A restore that is under way, the tools of ours that write files, and commands that have an overlay say what they write: a
+// change that leads to just that is theirs for sure. While such a command runs, no other change is its agent's. Of what changed while a call of one agent was running
 // it is unknown whether the agent changed it or a person. Only folders count as the agent's own then:
 // one is removed only when it is empty, so that nothing in it can be lost.
 func (f *PastFolder) authors(when func(path string) (int64, bool), own map[string]id.Agent) func(Change) author {
@@ -185,6 +272,9 @@ func (f *PastFolder) authors(when func(path string) (int64, bool), own map[strin
 		at, ok := when(c.Path)
 		if !ok {
 			return author{}
+		}
+		if a := f.past.calls.applier(path, at, c.After == nil, c.After != nil && c.After.Kind == Dir); a != "" {
+			return author{a, true}
 		}
 		return author{whose(spans, f.root, at), isFolder(c.Before) && isFolder(c.After)}
 	}

@@ -123,6 +123,13 @@ func examine(e Env, l *Line, ctx context.Context) checkup {
 		detail = "commands can run unasked, confined, with network to hosts that rules such as net(HOST) permit; at most " + sandbox.DescribeLimits()
 	}
 	out.add("sandbox", detail, nil)
+	if unopened == nil && sandbox.Available() == nil {
+		detail = "what a command that is waited for changes is checked, and then applied when it has ended"
+		if why := sandbox.CheckOverlay(ws.Place.Project, session.OverlayFolder(ws.Home)); why != nil {
+			detail = "none, so commands write at once, and are watched: " + why.Error()
+		}
+		out.add("overlay", detail, nil)
+	}
 
 	if unopened == nil {
 		examineDisk(ws, &out)

@@ -13,8 +13,8 @@ import (
 	"ramet/internal/testkit"
 )
 
-// BenchmarkConfinedBesideFree lets a free and a confined command take turns, and reports
-// the medians, what the confined one costs more, and the mean of the processor's time. The confined one has all of it:
+// BenchmarkConfinedBesideFree lets a free, a confined and an overlaid command take turns, and reports
+// the medians, what the latter cost more, and the mean of the processor's time. The confined one has all of it:
 // hidden paths, names that are looked after, limits, the filter.
 //
 //	go test -run '^$' -bench ConfinedBesideFree -benchtime 200x ./internal/launch/sandbox
@@ -34,6 +34,8 @@ func BenchmarkConfinedBesideFree(b *testing.B) {
 				testkit.OK(b, os.MkdirAll(dir, 0o755))
 			}
 			box := &Box{Write: []string{root}, Hide: []string{home, root + "/.ramet/runs"}, Guard: home + "/quarantine", Guarded: []string{root}}
+			overlaid := *box
+			overlaid.Overlay = &Overlay{Dir: home + "/overlay"}
 			took := func(box *Box) time.Duration {
 				began := time.Now()
 				p := testkit.Must(Start(b.Context(), Command{Args: []string{"/bin/sh", "-c", "echo x > file"}, Dir: root, Confine: box}))(b)
@@ -46,15 +48,19 @@ func BenchmarkConfinedBesideFree(b *testing.B) {
 			first := took(box)
 			time.Sleep(200 * time.Millisecond) // folders that are not new
 			took(box)
-			var free, confined []time.Duration
-			var cpu [2]time.Duration // what a busy machine disturbs less
+			took(&overlaid)
+			var free, confined, over []time.Duration
+			var cpu [3]time.Duration // what a busy machine disturbs less
 			for b.Loop() {
 				start := processor()
 				free = append(free, took(nil))
 				between := processor()
 				confined = append(confined, took(box))
+				after := processor()
+				over = append(over, took(&overlaid))
 				cpu[0] += between - start
-				cpu[1] += processor() - between
+				cpu[1] += after - between
+				cpu[2] += processor() - after
 			}
 			mean := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(len(free)) }
 			median := func(d []time.Duration) float64 {
@@ -65,6 +71,9 @@ func BenchmarkConfinedBesideFree(b *testing.B) {
 			b.ReportMetric(median(free), "ms-free")
 			b.ReportMetric(median(confined), "ms-confined")
 			b.ReportMetric(median(confined)-median(free), "ms-more")
+			b.ReportMetric(median(over), "ms-overlaid")
+			b.ReportMetric(median(over)-median(free), "ms-more-overlaid")
+			b.ReportMetric(mean(cpu[2]), "cpu-ms-overlaid")
 			b.ReportMetric(mean(cpu[0]), "cpu-ms-free")
 			b.ReportMetric(mean(cpu[1]), "cpu-ms-confined")
 			b.ReportMetric(float64(first.Microseconds())/1000, "ms-first")

@@ -117,14 +117,18 @@ func (w *GuardWatch) Kept() []string {
 
 // GuardMoved is something that was taken away.
 type GuardMoved struct {
-	Path string // where it was, below its folder
-	Why  string
-	To   string // where it is; empty: it could not be moved
+	Path  string // where it was, below its folder
+	Why   string
+	To    string // where it is; empty: it could not be moved
+	Aside bool   // it is the command's version of something that another program changed
 }
 
 func (m GuardMoved) String() string {
 	if m.To == "" {
 		return fmt.Sprintf("%s: %s", text.Line(m.Path, 200), m.Why)
+	}
+	if m.Aside {
+		return fmt.Sprintf("%s was not applied, and is in %s: %s", text.Line(m.Path, 200), text.Line(m.To, 300), m.Why)
 	}
 	return fmt.Sprintf("%s was moved to %s: %s", text.Line(m.Path, 200), text.Line(m.To, 300), m.Why)
 }

@@ -76,6 +76,9 @@ func runHelper() int {
 	if umask, err := strconv.ParseUint(o.Umask, 8, 9); err == nil {
 		unix.Umask(int(umask))
 	}
+	if o.Box != nil {
+		awaitTick(o.Box.Since)
+	}
 	child, err := syscall.ForkExec(o.Path, o.Args, &syscall.ProcAttr{
 		Dir: o.Dir, Env: o.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
@@ -143,10 +146,11 @@ func isDenied(err error) bool {
 func (o order) prepare() error {
 	step := func(name string, do func() error) func() error {
 		return func() error {
-			if err := do(); err != nil {
+			err := do()
+			if inner := new(stepError); err != nil && !errors.As(err, &inner) {
 				return &stepError{name, err}
 			}
-			return nil
+			return err
 		}
 	}
 	var steps []func() error
@@ -189,7 +193,8 @@ func (o order) prepare() error {
 
 // needed are the capabilities with which the helper of an ordinary user works, inside
 // its own user namespace.
-var needed = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+var needed = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP,
+	unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN} // with these an overlay copies files that their owner cannot read
 
 // kept are the capabilities that a confined root has still: it owns files, and that
 // is all. CAP_DAC_READ_SEARCH is not among them, since it opens files by handle,
@@ -229,7 +234,11 @@ func dropAll() error {
 	if err := unix.Capget(&header, &data[0]); err != nil {
 		return err
 	}
-	data[0] = unix.CapUserData{Effective: data[0].Effective & kept, Permitted: data[0].Permitted & kept}
+	var left uint32
+	if os.Geteuid() == 0 {
+		left = kept
+	}
+	data[0] = unix.CapUserData{Effective: data[0].Effective & left, Permitted: data[0].Permitted & left}
 	data[1] = unix.CapUserData{}
 	if err := unix.Capset(&header, &data[0]); err != nil {
 		return err

@@ -143,6 +143,12 @@ func (b *inside) mountFolder(path string) (mount int, readOnly bool, err error) 
 	if err := unix.Fstatfs(fd, &fs); err != nil {
 		return -1, false, err
 	}
+	if i := slices.IndexFunc(b.Overlay, func(p overlayPlace) bool { return p.Folder == path }); i >= 0 && fs.Flags&unix.ST_RDONLY == 0 {
+		if mount, err = mountOverlay(fd, b.Overlay[i]); err == nil {
+			b.Same[path], err = identityOf(mount)
+		}
+		return mount, false, err
+	}
 	mount, err = unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return -1, false, err

@@ -31,6 +31,7 @@ type Process struct {
 	mark     string      // in its environment, without namespaces
 	temp     *tempFolder // nil: it is not confined
 	watch    *GuardWatch // nil: names are not looked after
+	overlay  *overlay    // nil: it writes at once
 	group    *group      // nil: the helper alone looks after limits
 	control  *os.File
 	listener net.Listener // of Box.Listen; may be nil
@@ -133,10 +134,15 @@ const patrolEvery = time.Second
 
 // look sees what the command left under names that others execute.
 func (p *Process) look() {
-	if p.watch == nil {
-		return
+	var moved []GuardMoved
+	var err error
+	switch {
+	case p.overlay != nil:
+		moved, err = p.overlay.apply()
+		p.overlay.temp.remove()
+	case p.watch != nil:
+		moved, err = p.watch.End()
 	}
-	moved, err := p.watch.End()
 	for i, m := range moved {
 		if i == mostMoved {
 			p.note("and %d more were moved there", len(moved)-i)
@@ -145,7 +151,7 @@ func (p *Process) look() {
 		p.note("%s", m)
 	}
 	if err != nil {
-		p.note("not everything that it left could be checked: %v", err)
+		p.note("not everything that it left could be checked or written: %v", err)
 	}
 }
 

@@ -44,6 +44,19 @@
 // Landlock alone does not count as confinement: its network rules cover TCP (and only later UDP), and not
 // multipath TCP, so without namespaces the network is open.
 //
+// # Overlay
+//
+// A command with Box.Overlay changes a layer over its guarded folders, which is a folder of ramet's. When the
+// command is dead, Wait checks the layer and applies it:
+//
+//   - Nothing of it is visible outside before, whatever the command does.
+//   - New names that other programs execute are judged as below. What exists of them is not changed, but in a
+//     repository of git what cannot make git run a program. What is refused goes to the quarantine.
+//   - What another program changed since the command began stays, and the command's version goes to the quarantine.
+//   - A file is replaced in one step. What a killed ramet had not applied is dropped.
+//
+// Where the kernel or a file system allows no overlay (CheckOverlay) the guard looks after the names.
+//
 // # Guard
 //
 // Some names make other programs execute something unasked: a repository whose configuration names a
@@ -135,7 +148,27 @@ type Box struct {
 	Guard   string
 	Guarded []string // of Write, those in which another program works too; caches are not
 	Forbid  []string // with Guard: files that must not come into being, whatever they hold
-	Limits  Limits   // when one is reached, everything of the command is killed
+	// Overlay keeps what the command changes in Guarded from everything outside until it has ended and was checked (package
+	// documentation). nil, or where the kernel or a file system cannot: it writes at once, and is watched.
+	Overlay *Overlay
+	Limits  Limits // when one is reached, everything of the command is killed
+}
+
+// Overlay configures where the changes of a command are kept until they are applied, and reports them. Its functions are called from
+// one goroutine; nil ones are not.
+type Overlay struct {
+	Dir    string                                       // ramet's own, outside of Box.Write; made when needed
+	Begun  func(folder string)                          // the command has begun: what it changes there is reported to After, and nothing else is the command's change
+	Before func(folder string, paths []string)          // these are about to be replaced or removed
+	After  func(folder string, changes []OverlayChange) // these were changed for the command
+}
+
+// OverlayChange is something that was changed in a folder for a command.
+type OverlayChange struct {
+	Path    string `json:"p"`           // below the folder, with slashes
+	At      int64  `json:"t"`           // when it changed, on the clock of its file system, in nanoseconds: what is newer is another's change
+	Removed bool   `json:"r,omitempty"` // there is nothing any more
+	Whole   bool   `json:"w,omitempty"` // it is a new folder, with everything in it
 }
 
 // ListenAddress names the address at which a confined command finds Box.Listen. No program chooses this port by itself: it is above those

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -47,14 +48,52 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		if o.Box, err = c.Confine.resolve(); err != nil {
 			return nil, err
 		}
-		if o.watch, err = c.Confine.watch(o.Box); err != nil {
-			return nil, err
-		}
 		if !c.Confine.Network {
 			o.listen = c.Confine.Listen
 		}
+		if p, err := o.startOverlaid(ctx, c); p != nil || err != nil {
+			return p, err
+		}
+		if o.watch, err = c.Confine.watch(o.Box); err != nil {
+			return nil, err
+		}
 	}
 	return o.start(ctx, c.Output)
+}
+
+// startOverlaid starts a confined command with an overlay; nil: there can be none.
+func (o order) startOverlaid(ctx context.Context, c Command) (*Process, error) {
+	over, err := c.Confine.prepareOverlay()
+	if err != nil {
+		return nil, nil
+	}
+	in := *o.Box
+	in.Overlay, in.Since = over.places, over.since
+	in.Keep = slices.DeleteFunc(slices.Clone(in.Keep), func(path string) bool {
+		return slices.ContainsFunc(over.places, func(p overlayPlace) bool { return path == filepath.Join(p.Folder, ".git") }) // what changes in it is judged
+	})
+	for _, p := range over.places {
+		for _, dir := range hooksElsewhere(p.Folder, ".git") {
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				in.Keep = append(in.Keep, real)
+			}
+		}
+	}
+	in.Same = maps.Clone(in.Same)
+	in.Hide = append(slices.Clone(in.Hide), filepath.Dir(over.temp.dir))
+	o.Box, o.overlay = &in, over
+	p, err := o.start(ctx, c.Output)
+	var refused *refusal
+	if err != nil {
+		over.temp.remove()
+		if errors.As(err, &refused) && refused.step == overlayStep {
+			if refused.denied {
+				over.refuse(refused)
+			}
+			return nil, nil
+		}
+	}
+	return p, err
 }
 
 // start gives a confined command its temporary folder and starts it.
@@ -62,7 +101,7 @@ func (o order) start(ctx context.Context, output io.Writer) (*Process, error) {
 	if o.Box == nil {
 		return firstWay(ctx, o, nil, output)
 	}
-	temp, err := newTemp()
+	temp, err := newTemp("", "tmp", "shm")
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +134,7 @@ func firstWay(ctx context.Context, o order, temp *tempFolder, output io.Writer) 
 		if !errors.As(err, &last) {
 			return p, err
 		}
-		if !last.denied {
+		if !last.denied || last.step == overlayStep {
 			break
 		}
 		if o.Box == nil {
@@ -194,7 +233,7 @@ func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Write
 	if o.For != nil {
 		callers.Store(cmd.Process.Pid, Caller{*o.For, o.Box != nil})
 	}
-	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, group: group, done: make(chan struct{})}
+	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, overlay: o.overlay, group: group, done: make(chan struct{})}
 	if o.Way.Spaces {
 		p.space, _ = os.Open(fmt.Sprintf("/proc/%d/ns/pid", cmd.Process.Pid))
 	}
@@ -230,6 +269,11 @@ func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Write
 	}
 	if p.listener != nil {
 		o.listen(p.listener)
+	}
+	if o.overlay != nil && o.overlay.Begun != nil {
+		for _, place := range o.overlay.places {
+			o.overlay.Begun(place.Folder)
+		}
 	}
 	go p.follow(stop, reports, newDrain(outR, output), []*os.File{reportR, outR})
 	return p, nil
@@ -334,10 +378,11 @@ type order struct {
 
 	ListenFD int // the descriptor on which the helper sends a listener; 0: it makes none
 
-	watch  *GuardWatch // these stay here
-	socket string
-	listen func(net.Listener)
-	speaks *Speech
+	watch   *GuardWatch // these stay here
+	overlay *overlay
+	socket  string
+	listen  func(net.Listener)
+	speaks  *Speech
 }
 
 // inside is a Box with what ramet found out for the helper: real paths.
@@ -353,6 +398,8 @@ type inside struct {
 	Socket            string              // what it finds at socketPlace; empty: nothing
 	Network           bool
 	Limits            Limits // without zeros
+	Overlay           []overlayPlace
+	Since             int64 // see overlay
 }
 
 // report is a line of JSON from the helper: that the command

@@ -25,6 +25,9 @@ func Available() error {
 		WithHint("ramet asks before each command; Linux would change that")
 }
 
+// CheckOverlay returns why commands have no overlay.
+func CheckOverlay(folder, dir string) error { return Available() }
+
 // Process is a command that was started.
 type Process struct {
 	cmd    *exec.Cmd

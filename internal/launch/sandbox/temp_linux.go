@@ -21,6 +21,12 @@ import (
 //	ramet-box-<number>/lock   held by the ramet that started the command
 //	ramet-box-<number>/tmp    /tmp, unless Box.Temp is
 //	ramet-box-<number>/shm    /dev/shm
+//
+// The folder of an overlay (see overlay) is another one, in Overlay.Dir:
+//
+//	ramet-box-<number>/lock
+//	ramet-box-<number>/upperN   what the command changed in the Nth folder
+//	ramet-box-<number>/workN    the kernel's
 type tempFolder struct {
 	dir  string
 	lock *os.File
@@ -31,10 +37,10 @@ const (
 	lockName   = "lock"
 )
 
-// newTemp makes one in the system's temporary folder.
-func newTemp() (*tempFolder, error) {
+// newTemp makes one in a folder, the system's temporary one if that is empty, with these folders in it.
+func newTemp(parent string, parts ...string) (*tempFolder, error) {
 	for {
-		t, taken, err := tryTemp()
+		t, taken, err := tryTemp(parent, parts)
 		if err != nil {
 			return nil, fault.New(fault.StorageIO, "confine command: make a temporary folder: %w", err)
 		}
@@ -46,8 +52,8 @@ func newTemp() (*tempFolder, error) {
 
 // tryTemp makes one, unless another process that cleans up takes it for abandoned before its
 // lock is held.
-func tryTemp() (t *tempFolder, taken bool, err error) {
-	dir, err := os.MkdirTemp("", tempPrefix)
+func tryTemp(parent string, parts []string) (t *tempFolder, taken bool, err error) {
+	dir, err := os.MkdirTemp(parent, tempPrefix)
 	if err != nil {
 		return nil, false, err
 	}
@@ -61,7 +67,7 @@ func tryTemp() (t *tempFolder, taken bool, err error) {
 	if err = unix.Flock(int(t.lock.Fd()), unix.LOCK_EX); err == nil {
 		_, err = os.Lstat(t.lock.Name())
 	}
-	for _, part := range []string{"tmp", "shm"} {
+	for _, part := range parts {
 		if err == nil {
 			err = os.Mkdir(filepath.Join(dir, part), 0o700)
 		}

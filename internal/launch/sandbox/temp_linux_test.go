@@ -17,7 +17,7 @@ import (
 func TestOnlyAbandonedFoldersAreRemoved(t *testing.T) {
 	parent, outside := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", parent)
-	living := testkit.Must(newTemp())(t)
+	living := testkit.Must(newTemp("", "tmp", "shm"))(t)
 	defer living.remove()
 	make := func(name string, age time.Duration, files ...string) {
 		t.Helper()

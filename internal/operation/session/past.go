@@ -23,6 +23,7 @@ import (
 	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/files"
+	"ramet/internal/launch/sandbox"
 	"ramet/internal/operation/public"
 	"ramet/internal/store/database"
 	"ramet/internal/turn/loop"
@@ -299,6 +300,30 @@ func (w Files) Replaces(a id.Agent, root string) func(path string, old, content 
 		}
 		f.Writes(a, path, content)
 	}
+}
+
+// OverlayFolder returns ramet's own folder for what confined commands change until it is applied.
+func OverlayFolder(home string) string { return filepath.Join(home, "overlay") }
+
+// Overlay returns where the changes of an agent's confined commands in a folder are kept. It notes that they are the agent's.
+func (w Files) Overlay(a id.Agent, root string) *sandbox.Overlay {
+	o := &sandbox.Overlay{Dir: OverlayFolder(w.ws.Home)}
+	if !w.takesStates(root) {
+		return o
+	}
+	folder := func(do func(f *files.PastFolder)) {
+		if f, err := w.Past().Folder(root); err == nil {
+			do(f)
+		}
+	}
+	o.Begun = func(string) { folder(func(f *files.PastFolder) { f.Overlaid(a) }) }
+	o.Before = func(_ string, paths []string) {
+		folder(func(f *files.PastFolder) { f.Replaced(context.Background(), a, paths) }) // they are applied if no state can be taken
+	}
+	o.After = func(_ string, changes []sandbox.OverlayChange) {
+		folder(func(f *files.PastFolder) { f.Applied(a, changes) })
+	}
+	return o
 }
 
 // mostDiffed limits the bytes that are compared line by line.

@@ -85,6 +85,9 @@ func (l *Local) runBash(ctx context.Context, c tool.Call, args bashArgs) (tool.A
 		return tool.Answer{}, err
 	}
 	cmd.Output = tee{out, all, c.Output}
+	if cmd.Confine != nil {
+		cmd.Confine.Overlay = l.o.Overlay
+	}
 	var asked *tracker
 	if moves().MatchString(args.Command) {
 		var command string

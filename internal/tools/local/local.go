@@ -19,7 +19,7 @@
 //     forks and later processes know the same.
 //   - Commands see the environment that was given and no input. What they start dies
 //     with them. Where they are not set free (tool.Confine) they run in the sandbox: writing
-//     below the root only, but not its .git and .ramet, and without network but for hosts
+//     below the root only, but not its .ramet, and of .git only what runs nothing, and without network but for hosts
 //     that Options.Network permits to those that are waited for; what they leave under names that other programs execute is judged (package sandbox). Where
 //     there is no sandbox they are refused.
 //   - Answers are bounded, whatever the size of files and output, and free of escape
@@ -45,6 +45,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
 	"ramet/internal/launch/proxy"
+	"ramet/internal/launch/sandbox"
 	"ramet/internal/tools/fetch"
 	"ramet/internal/turn/tool"
 )
@@ -74,7 +75,9 @@ type Options struct {
 	// Quarantine is the folder to which files that a confined command leaves under a name that other programs
 	// execute are moved; empty: they stay.
 	Quarantine string
-	Forbid     []string // files that neither a confined command nor a tool may make
+	// Overlay keeps what a confined command changes until it has ended; nil: it writes at once. Commands in the background do.
+	Overlay *sandbox.Overlay
+	Forbid  []string // files that neither a confined command nor a tool may make
 	// Outputs is the folder of answers that are too long for a conversation: read and grep find
 	// them there. Empty: what is too long is lost.
 	Outputs string
