@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint english web fuzz bench oracle story live peers corpus tasks soak stress mutants ci release demo clean
+.PHONY: help build test race redteam lint english web fuzz bench oracle story live peers corpus tasks soak stress mutants ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/testkit/withpg --
@@ -22,6 +22,9 @@ test: ## run all tests on both stores (./test --help)
 
 race: ## run all tests under the race detector (needs gcc)
 	./test -race
+
+redteam: ## carry out the attacks of docs/security.md as two accounts, and write their tables (as root)
+	tools/redteam
 
 lint: ## check formatting, vet, staticcheck
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"

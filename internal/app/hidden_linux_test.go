@@ -66,6 +66,7 @@ func TestLoginsAndProfilesAreHidden(t *testing.T) {
 		if strings.Contains(log, "SECRET-"+place) {
 			t.Errorf("it was read: %s", place)
 		}
+		testkit.Attack(t, "hidden", "grep ~ and read "+place)
 	}
 	if t.Failed() {
 		t.Logf("%.6000s", log)

@@ -357,6 +357,7 @@ workers:
 	if _, err := os.Stat(outside); err == nil {
 		t.Error("it acted")
 	}
+	testkit.Attack(t, "external", "an item with effect: external")
 	b := f.worker("b", "--external")
 	k.ends(t, 0, "run r is DONE")
 	if got, err := os.ReadFile(outside); string(got) != "push\n" {

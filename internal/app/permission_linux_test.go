@@ -144,6 +144,7 @@ func TestAYesIsForTheFileThatWasAskedAbout(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.project, ".envrc")); err == nil {
 		t.Error("another file was written")
 	}
+	testkit.Attack(t, "files", "write notes.txt, a link since the question")
 }
 
 // A confined command wants a host: the terminal, another program over HTTP and the command line are asked, and the

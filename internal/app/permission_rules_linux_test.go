@@ -95,6 +95,9 @@ func TestNoRuleLeavesTheSandbox(t *testing.T) {
 				if wrote > 0 {
 					t.Errorf("%d of %d lines wrote outside", wrote, len(leaving))
 				}
+				for _, one := range leaving {
+					testkit.Attack(t, "rules", mode+": "+one.line, uint32(uid))
+				}
 			})
 		}
 	}

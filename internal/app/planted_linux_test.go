@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // planted is a credential of ours that a user says by mistake, on every face.
@@ -137,5 +139,8 @@ func TestOurKeyIsNowhereWhoeverWritesIt(t *testing.T) {
 	})
 	if err != nil || looked < 3 {
 		t.Fatalf("looked at %d files: %v", looked, err)
+	}
+	for i := range vendor.bodies {
+		testkit.Attack(t, "key", fmt.Sprint("a face of the user, request ", i+1))
 	}
 }

@@ -41,6 +41,7 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 		if s := named(root); !strings.Contains(s.Why, "in the project only") || len(s.Box.Write) != 1 {
 			t.Errorf("%s: %q %q", root, s.Why, s.Box.Write)
 		}
+		testkit.Attack(t, "folders", "roots of a server: "+strings.ReplaceAll(root, top, ""))
 	}
 	before := named("build")
 	for _, link := range []string{project + "/build", project + "/sub", tree} {
@@ -51,6 +52,7 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 		if !strings.Contains(s.Why, "build is a symbolic link") || len(s.Box.Write) != 1 {
 			t.Errorf("%q %q", s.Why, s.Box.Write)
 		}
+		testkit.Attack(t, "folders", "roots of server "+s.Name+" replaced by a link")
 	}
 	// A server that was made before, and is started again.
 	before.Box.Write = before.Box.Write[1:]
@@ -67,6 +69,7 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 		if root, err := r.root(agent.Agent{Cwd: cwd}); !fault.Is(err, fault.Denied) {
 			t.Errorf("agent in %s: %s %v", cwd, root, err)
 		}
+		testkit.Attack(t, "folders", "the folder of an agent replaced by a link: "+filepath.Base(cwd))
 	}
 	if root, err := r.root(agent.Agent{Cwd: project + "/away"}); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "is not on this machine") {
 		t.Errorf("agent in a folder of another host: %s %v", root, err)

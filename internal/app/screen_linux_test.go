@@ -112,6 +112,7 @@ func TestHostileOutputNeverReachesTheTerminal(t *testing.T) {
 		if strings.Contains(x.raw.String(), e) {
 			t.Errorf("%q reached the terminal", e)
 		}
+		testkit.Attack(t, "terminal", e)
 	}
 }
 

@@ -78,7 +78,7 @@ func settle(e *testscript.Env, store string) error {
 		}
 	}
 	e.Cd = project
-	e.Values[begunKey{}] = &begun{}
+	e.Values[begunKey{}], e.Values[testKey{}] = &begun{}, e.T()
 	e.Setenv("HOME", home)
 	e.Setenv("DATA", filepath.Join(home, ".local", "share", "ramet"))
 	e.Setenv("RAMET_TEST_ALONE", "1")   // no script depends on who answers on this machine
@@ -134,6 +134,20 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"never":    never,    // never TEXT
 	"empty":    empty,    // empty DIR
 	"consents": consents, // consents HOME RECIPE: a person has consented to it
+	"attack":   attack,   // attack ROW WHAT [NAME…]: what was just checked to have no effect
+}
+
+type testKey struct{}
+
+// attack records attacks whose effect the lines before have looked for.
+func attack(ts *testscript.TestScript, _ bool, args []string) {
+	names := []string{""}
+	if len(args) > 2 {
+		names = args[2:]
+	}
+	for _, name := range names {
+		testkit.Attack(ts.Value(testKey{}).(testing.TB), args[0], strings.TrimSuffix(args[1]+": "+name, ": "))
+	}
 }
 
 // consents records the consent of a person to a recipe that acts outside of runs.

@@ -447,6 +447,9 @@ func TestTheKernelKnowsWhoseCommandAsks(t *testing.T) {
 			if err != nil || !strings.Contains(string(out), want) || want == "" && strings.Contains(string(out), "error") {
 				t.Errorf("%s: %s: %v: %s", how, try.command, err, out)
 			}
+			if strings.Contains(want, "DENIED") || try.boxed == "No such file" {
+				testkit.Attack(t, "voice", how+": "+strings.ReplaceAll(strings.ReplaceAll(try.command, w.home, "HOME"), w.exe, "ramet"))
+			}
 		}
 	}
 	sockets, err := filepath.Glob(filepath.Join(w.home, "ramet", "kernels", "*", "*.sock"))

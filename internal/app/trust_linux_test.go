@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"ramet/internal/testkit"
 )
 
 // asks runs a command on a terminal, waits for its question, answers, and gives what it
@@ -115,6 +117,9 @@ workers:
 	}
 	if got, _ := os.ReadFile(outside); string(got) != "x\n" {
 		t.Errorf("outside is %q", got)
+	}
+	for _, how := range []string{"start of a recipe, refused on a terminal", "resume of another's run, refused on a terminal"} {
+		testkit.Attack(t, "runs", how)
 	}
 }
 

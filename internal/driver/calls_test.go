@@ -228,6 +228,7 @@ func TestTrustCoversTheProgramOfADriver(t *testing.T) {
 		if _, first, err := gate.Unaccepted(project, files); err != nil || first != name {
 			t.Errorf("%s changed, and %q is not accepted: %v", name, first, err)
 		}
+		testkit.Attack(t, "drivers", "exchange "+name)
 		review := testkit.Must(gate.Review())(t)
 		testkit.OK(t, gate.Accept(t.Context(), review))
 	}

@@ -23,7 +23,7 @@ func TestAnOrdinaryUserStartsPrograms(t *testing.T) {
 	testkit.OK(t, os.Chown(dir, account, account))
 	again := exec.Command("/proc/self/exe", "-test.run=^(TestTheUsersPrograms|TestDriversAndGit|TestNothingStartsUnchecked)")
 	again.Dir = "/"
-	again.Env = []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin"}
+	again.Env = []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin", testkit.AttackEnvironment()}
 	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: account, Gid: account}}
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -54,6 +54,7 @@ func TestNoProgramStartsInAFolderOfAnotherAccount(t *testing.T) {
 			if !fault.Is(err, fault.StorageIO) {
 				t.Errorf("it would start there: %v", err)
 			}
+			testkit.Attack(t, "accounts", "the empty folder for programs is "+name)
 		})
 	}
 }

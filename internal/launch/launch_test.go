@@ -40,6 +40,7 @@ func TestTheUsersProgramsObeyNothingOfTheProject(t *testing.T) {
 		if c, err := (Program{Purpose: purpose, Command: sandbox.Command{Args: []string{"true"}, Dir: project}}).prepare(); err != nil || isWithin(project, c.Dir) {
 			t.Errorf("%s starts in %s: %v", purpose, c.Dir, err)
 		}
+		testkit.Attack(t, "programs", "files of the project for "+string(purpose))
 	}
 	for _, purpose := range []Purpose{UserServer, UserHook} {
 		cmd := testkit.Must(Command(t.Context(), Program{Purpose: purpose, Command: sandbox.Command{Dir: project, Env: env,
@@ -55,6 +56,7 @@ func TestTheUsersProgramsObeyNothingOfTheProject(t *testing.T) {
 		if info, err := os.Stat(cmd.Dir); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%s starts in %v, %v", purpose, info, err)
 		}
+		testkit.Attack(t, "programs", "json/tool.py and node_modules/.bin for "+string(purpose))
 	}
 }
 
@@ -82,6 +84,7 @@ func TestDriversAndGitAreNotLookedUpInTheProject(t *testing.T) {
 		if _, err := process.Wait(); err != nil || said.String() != "fine\n" {
 			t.Errorf("%s: %q %v", purpose, said.String(), err)
 		}
+		testkit.Attack(t, "programs", "PATH with folders of the project for "+string(purpose))
 	}
 }
 
@@ -112,6 +115,7 @@ func TestNothingStartsUnchecked(t *testing.T) {
 		if _, err := Start(t.Context(), Program{Purpose: purpose, Command: cmd, Check: func() error { return refused }}); !errors.Is(err, refused) {
 			t.Errorf("%s: %v", purpose, err)
 		}
+		testkit.Attack(t, "programs", "unchecked: "+string(purpose))
 	}
 	if _, err := Command(t.Context(), Program{Purpose: "something new", Command: cmd}); !fault.Is(err, fault.Failed) {
 		t.Errorf("a purpose without a rule: %v", err)

@@ -619,6 +619,7 @@ func TestAHostUsesNoFolderOfAnotherAccount(t *testing.T) {
 		if _, err := os.Lstat(path); err != nil {
 			t.Error(err)
 		}
+		testkit.Attack(t, "accounts", "a host's folder: "+filepath.Base(path))
 	}
 	os.Remove(link) // the stage looks for items that are left
 }

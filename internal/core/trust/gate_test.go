@@ -102,6 +102,9 @@ func TestWhatWasAcceptedIsUsedUntilAChangeIsAccepted(t *testing.T) {
 
 	testkit.OK(t, s.Revoke(t.Context()))
 	s.says("", "AGENTS.md is not used")
+	for _, how := range []string{"not accepted", "changed", "removed", "added next to CLAUDE.md", "revoked"} {
+		testkit.Attack(t, "instructions", "AGENTS.md "+how)
+	}
 }
 
 // difference is the difference of one file.
@@ -124,6 +127,7 @@ func TestAcceptanceIsOfWhatWasShown(t *testing.T) {
 	}
 	testkit.OK(t, s.Accept(t.Context(), shown))
 	s.says("Be kind.\n", "AGENTS.md has changed")
+	testkit.Attack(t, "instructions", "changed between looking and accepting")
 }
 
 func TestALinkIsFollowedInsideOnly(t *testing.T) {
@@ -150,6 +154,7 @@ func TestALinkIsFollowedInsideOnly(t *testing.T) {
 	put(secret)
 	s.says("Be kind.\n", "has changed and cannot be used: it is a link")
 	s.trusted("a link", false)
+	testkit.Attack(t, "instructions", "a link to a key, before and after something was accepted")
 }
 
 func TestANewFileInAnAcceptedFolderIsAChange(t *testing.T) {
@@ -170,6 +175,7 @@ func TestANewFileInAnAcceptedFolderIsAChange(t *testing.T) {
 	if ok, _ = s.Accepts(Thing{Kind: "skills", Path: ".ramet/skills/a/run.sh", Data: []byte("b")}); ok {
 		t.Error("other bytes act")
 	}
+	testkit.Attack(t, "instructions", "a new file and other bytes in an accepted folder")
 	// Who knows fewer kinds forgets none of the others.
 	plain := stage{t, Gate{Home: s.Home, Project: s.Project}}
 	plain.trusted("of what it knows", true)
@@ -189,6 +195,7 @@ func TestTrustBelongsToTheRealFolder(t *testing.T) {
 	over.trusted("over a link", true)
 	copied := stage{t, Gate{Home: s.Home, Project: other.Project}}
 	copied.trusted("a copy elsewhere", false)
+	testkit.Attack(t, "instructions", "a copy of an accepted project")
 	testkit.OK(t, os.RemoveAll(s.Project))
 	if _, err := s.Review(); !fault.Is(err, fault.NotFound) {
 		t.Errorf("gone: %v", err)

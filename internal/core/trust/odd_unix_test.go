@@ -28,6 +28,7 @@ func TestOddFilesDoNotAct(t *testing.T) {
 		if err != nil || got.Data != nil || !strings.Contains(got.Note, "AGENTS.md is not used: ") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+		testkit.Attack(t, "instructions", "AGENTS.md a "+name)
 	}
 }
 
@@ -43,4 +44,5 @@ func TestANameWithALineBreakForgesNoHeading(t *testing.T) {
 	if err != nil || !strings.HasPrefix(diff, "--- accepted/.agents/a␊+++ now.md\n+++ now/.agents/a␊+++ now.md\n@@") {
 		t.Errorf("%q %v", diff, err)
 	}
+	testkit.Attack(t, "instructions", "a name with a line break that forges a heading")
 }

@@ -45,6 +45,7 @@ func TestAFolderToWriteIsReachedOverNoLinkOfAnAgent(t *testing.T) {
 		if !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), filepath.FromSlash(link)+" is a symbolic link") {
 			t.Errorf("%s: %v", dir, err)
 		}
+		testkit.Attack(t, "folders", "work in "+dir)
 	}
 	for _, dir := range []string{"real/project/none", "loop"} {
 		if _, err := WritableFolder(in(dir), project); !fault.Is(err, fault.NotFound) {

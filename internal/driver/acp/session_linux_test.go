@@ -62,4 +62,5 @@ func TestFilesThatArriveLaterAreRefusedBeforeEachPrompt(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "prompts")); err != nil || strings.Count(string(text), "prompt") != 2 {
 		t.Errorf("it was sent %q: %v", text, err)
 	}
+	testkit.Attack(t, "drivers", "settings that arrive while the program runs")
 }

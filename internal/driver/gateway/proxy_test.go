@@ -295,6 +295,9 @@ func TestOnlyLimitsThatThePathObeysCount(t *testing.T) {
 		if got := spent.Load(); got == 0 || got > budget || c.obeyed && got != 13 {
 			t.Errorf("%s %s: %d tokens of %d in %d calls", c.path, c.body, got, budget, s.requests())
 		}
+		if !c.obeyed {
+			testkit.Attack(t, "budget", "13 times "+c.path+" "+c.body)
+		}
 	}
 }
 
@@ -307,6 +310,7 @@ func TestOtherSpellingsOfGoogleAreRefused(t *testing.T) {
 		if status != http.StatusBadRequest || !strings.Contains(got, "generationConfig") || s.requests() != 0 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
+		testkit.Attack(t, "budget", "gemini "+body)
 	}
 }
 
@@ -317,6 +321,7 @@ func TestMembersThatAreNamedTwiceAreRefused(t *testing.T) {
 		if status, got := s.post("openai", "/v1/chat/completions", body); status != http.StatusBadRequest || s.requests() != 0 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
+		testkit.Attack(t, "budget", body)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ramet/internal/testkit"
 	"ramet/internal/turn/permit"
 )
 
@@ -98,6 +99,9 @@ func TestOnlyEnterAfterTheQuietTimeDecides(t *testing.T) {
 		}
 		if got != c.choice || s.prompt != c.prompt {
 			t.Errorf("%s: %q, prompt %q", name, got, s.prompt)
+		}
+		if c.choice == "" {
+			testkit.Attack(t, "typing", name)
 		}
 	}
 }

@@ -54,6 +54,7 @@ func TestNoSentenceIsAnAnswer(t *testing.T) {
 		if len(*got) != 0 || x.now.input.Text() != text {
 			t.Fatalf("%q: answers %v, prompt %q", text, *got, x.now.input.Text())
 		}
+		testkit.Attack(t, "typing", fmt.Sprintf("%d: %s", i, text))
 		if strings.ContainsAny(text[:1], "/!") || strings.Contains(text, "@") {
 			continue // which mean something else
 		}

@@ -91,6 +91,9 @@ func TestPushingObeysNoConfigurationOfTheTree(t *testing.T) {
 		}
 	}
 	g.absent(ran)
+	for _, what := range []string{"core.sshCommand", "credential.helper", "core.askPass", "pushInsteadOf", "core.gitProxy", "core.alternateRefsCommand", "hooks/pre-push"} {
+		testkit.Attack(t, "push", what)
+	}
 }
 
 // server serves bare repositories over http, for those who know the token.

@@ -129,6 +129,7 @@ func TestRequestsReachTheHostThatWasPermitted(t *testing.T) {
 	if r := <-s.seen; r.Host != "a.test" {
 		t.Errorf("the server was asked for %s", r.Host)
 	}
+	testkit.Attack(t, "network", "proxy: a Host header that differs")
 	if got := s.connect("a.test:443"); got != "HTTP/1.1 200 Connection established" {
 		t.Error(got)
 	}
@@ -190,6 +191,9 @@ func TestOnlyPublicAddressesAreDialled(t *testing.T) {
 		if got := strings.Join(s.dialled, " "); got != c.dialled {
 			t.Errorf("%s: dialled %q, want %q", name, got, c.dialled)
 		}
+		if c.dialled == "" || name == "both" || strings.Contains(name, "second") {
+			testkit.Attack(t, "network", "proxy: "+name)
+		}
 	}
 }
 
@@ -203,6 +207,7 @@ func TestNothingIsResolvedBeforeItIsPermitted(t *testing.T) {
 	if len(s.dialled) > 0 || len(s.asked) != 1 {
 		t.Error(s.dialled, s.asked)
 	}
+	testkit.Attack(t, "network", "proxy: resolve a name that is not permitted")
 	if got := s.connect("none.test:443"); got != "HTTP/1.1 502 Bad Gateway" {
 		t.Error(got)
 	}
@@ -231,6 +236,8 @@ func TestOnlyTheCommandIsServed(t *testing.T) {
 		if got := s.say(request); got != want {
 			t.Errorf("%.60q: %q, want %q", request, got, want)
 		}
+		line, _, _ := strings.Cut(request, "\r\n")
+		testkit.Attack(t, "network", fmt.Sprintf("proxy: %s (%s)", line, want[9:]))
 	}
 	if len(s.dialled)+len(s.asked) > 0 {
 		t.Error(s.dialled, s.asked)
@@ -303,6 +310,7 @@ func TestAFloodIsBoundedAndEnds(t *testing.T) {
 	if _, err := net.Dial("tcp", s.at); err == nil {
 		t.Error("it still listens")
 	}
+	testkit.Attack(t, "network", "proxy: a flood of tunnels")
 }
 
 func TestTheEnvironmentHasOneProxy(t *testing.T) {

@@ -123,6 +123,7 @@ func TestAConfinedCommandCannotActOutside(t *testing.T) {
 		if after := r.state(t); after != before {
 			t.Fatalf("%s: %s\nbefore:\n%s\nafter:\n%s", script, out, before, after)
 		}
+		testkit.Attack(t, "outside", script)
 	}
 }
 
@@ -136,6 +137,7 @@ func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
 		if p != nil || !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), w) {
 			t.Errorf("%s: %v", w, err)
 		}
+		testkit.Attack(t, "folders", "start in "+w)
 	}
 	// While a command is prepared. The helper mounts nothing over a link, also if it is gone again later.
 	in := testkit.Must((&Box{Write: []string{r.root}}).resolve())(t)
@@ -143,12 +145,14 @@ func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
 		if _, _, err := in.mountFolder(w); !errors.Is(err, syscall.ELOOP) {
 			t.Errorf("%s: %v", w, err)
 		}
+		testkit.Attack(t, "folders", "mount "+w)
 	}
 	testkit.OK(t, errors.Join(os.Rename(r.root, r.root+".old"), os.Rename(r.outside, r.root)))
 	p, err := order{Path: "/bin/sh", Args: []string{"sh", "-c", "echo x > new"}, Dir: r.root, Box: in}.start(t.Context(), nil)
 	if p != nil || !strings.Contains(fmt.Sprint(err), "was replaced") {
 		t.Errorf("%v", err)
 	}
+	testkit.Attack(t, "folders", "another folder at its path while the command is prepared")
 }
 
 // A person types passwords on terminals that are files of theirs.
@@ -170,6 +174,7 @@ echo fine > tools/dist/more; mv tools/dist/more tools/dist/renamed; cat tools/di
 	if text, err := os.ReadFile(kept); string(text) != "accepted" {
 		t.Errorf("%q %v", text, err)
 	}
+	testkit.Attack(t, "kept", "move, exchange and remove the folders above a kept file")
 }
 
 func TestAConfinedCommandReadsNoDevice(t *testing.T) {
@@ -184,6 +189,7 @@ func TestAConfinedCommandReadsNoDevice(t *testing.T) {
 		if got, out := run(t, c); got.ExitCode == 0 || strings.Contains(out, "pass") {
 			t.Errorf("%s: %+v %q", c.Args, got, out)
 		}
+		testkit.Attack(t, "devices", strings.ReplaceAll(c.Args[2], terminal.Name(), "TERMINAL"))
 	}
 	c := sh(r.root, `set -e; cat /dev/null; head -c 1 /dev/zero /dev/full /dev/random /dev/urandom | wc -l > /dev/null; echo x > /dev/null; ! echo x > /dev/full`)
 	c.Confine = r.box()
@@ -202,6 +208,7 @@ func TestAFolderInsideAHiddenOneCanBeWritten(t *testing.T) {
 	if got.ExitCode == 0 || err != nil || string(text) != "new\n" || strings.Contains(out, "secret") || !strings.HasPrefix(out, "one\nworktrees\n") {
 		t.Errorf("%+v %q %q %v", got, out, text, err)
 	}
+	testkit.Attack(t, "hidden", "cat and write above a folder inside a hidden one")
 }
 
 func TestAHiddenFileIsEmpty(t *testing.T) {
@@ -211,6 +218,7 @@ func TestAHiddenFileIsEmpty(t *testing.T) {
 	if _, out := run(t, c); out != "credentials.toml\nworktrees\n" {
 		t.Errorf("%q", out)
 	}
+	testkit.Attack(t, "hidden", "cat a hidden file")
 }
 
 // play is the test binary in another role, confined or not.
@@ -247,6 +255,7 @@ func TestAConfinedCommandHasNoNetwork(t *testing.T) {
 		if _, out := run(t, open); !strings.HasPrefix(out, want) {
 			t.Errorf("%s with the network: %q", l.Addr(), out)
 		}
+		testkit.Attack(t, "network", fmt.Sprintf("dial a %s socket, abstract %t", l.Addr().Network(), l == abstract))
 	}
 	c := play(r.root, "loopback")
 	c.Confine = r.box()
@@ -295,6 +304,7 @@ func TestASocketOfARelativePathIsNotReached(t *testing.T) {
 		if got, said := run(t, c); got.ExitCode == 0 || !strings.HasPrefix(said, "no:") {
 			t.Errorf("%+v %q", got, said)
 		}
+		testkit.Attack(t, "network", "dial a socket bound by a relative path")
 	}
 }
 

@@ -166,6 +166,7 @@ func TestManyStubbornTreesAreGone(t *testing.T) {
 		if n := alive(mark); n != 0 {
 			t.Errorf("%+v: %d processes are left", w, n)
 		}
+		testkit.Attack(t, "outlive", fmt.Sprintf("many trees that ignore signals, killed %+v", w))
 	}
 }
 
@@ -187,6 +188,7 @@ func TestTheEndOfTheContextKills(t *testing.T) {
 		if r, err := p.Wait(); err != nil || !r.Killed || alive(mark) != 0 {
 			t.Errorf("%+v: %+v %v, %d left", w, r, err, alive(mark))
 		}
+		testkit.Attack(t, "outlive", fmt.Sprintf("a tree that ignores signals, cancelled %+v", w))
 		p.Kill() // is allowed
 	}
 }
@@ -198,6 +200,7 @@ func TestWhatTheCommandLeftBehindIsGone(t *testing.T) {
 		if r, err := start(t, w, cmd).Wait(); err != nil || r.ExitCode != 4 || r.Killed || alive(mark) != 0 {
 			t.Errorf("%+v: %+v %v, %d left", w, r, err, alive(mark))
 		}
+		testkit.Attack(t, "outlive", fmt.Sprintf("what a command leaves behind %+v", w))
 	}
 }
 
@@ -212,6 +215,7 @@ func TestACommandThatKillsItsHelperIsFound(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(err), "helper ended early") || alive(mark) != 0 {
 		t.Errorf("%v, %d left", err, alive(mark))
 	}
+	testkit.Attack(t, "outlive", "kill the helper")
 }
 
 // playRamet starts a tree, says so, and waits to be killed.
@@ -271,6 +275,7 @@ func TestNothingSurvivesTheSIGKILLOfRamet(t *testing.T) {
 			return err == nil && len(left) == 0
 		})
 		testkit.Must(os.Stat(work + "/mine"))(t)
+		testkit.Attack(t, "outlive", "SIGKILL of ramet, "+kind)
 	}
 }
 
@@ -319,7 +324,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	defer os.RemoveAll(dir)
 	testkit.OK(t, os.Chown(dir, nobody, nobody))
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=1h")
-	cmd.Env = []string{sandboxPath, "TMPDIR=" + dir, "HOME=" + dir}
+	cmd.Env = []string{sandboxPath, "TMPDIR=" + dir, "HOME=" + dir, testkit.AttackEnvironment()}
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}
 	if out, err := cmd.CombinedOutput(); err != nil {

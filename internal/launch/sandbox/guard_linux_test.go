@@ -56,6 +56,7 @@ func TestNothingThatOthersExecuteIsLeftBehind(t *testing.T) {
 		if _, err := os.Lstat(ran); err == nil {
 			t.Errorf("%s: it ran", script)
 		}
+		testkit.Attack(t, "used", script)
 	}
 }
 
@@ -78,6 +79,7 @@ func TestWhatOthersExecuteCannotBeChanged(t *testing.T) {
 		if got, out := run(t, c); got.ExitCode == 0 || got.Notes != "" {
 			t.Errorf("%s: %+v %s", script, got, out)
 		}
+		testkit.Attack(t, "kept", script)
 	}
 	// A folder around it may move; what is made at its old place is new.
 	c := sh(r.root, "mv sub other; mkdir sub; echo evil > sub/.envrc")
@@ -145,6 +147,7 @@ func TestTheSIGKILLOfRametLeavesNothingBehind(t *testing.T) {
 		if found, err := filepath.Glob(filepath.Join(home, "quarantine", "*", "files", name)); err != nil || len(found) != 1 {
 			t.Errorf("%s is not in quarantine: %v %v", name, found, err)
 		}
+		testkit.Attack(t, "killed", name)
 	}
 }
 
@@ -157,4 +160,5 @@ func TestNamesAreLookedAfterMeanwhile(t *testing.T) {
 	if got.ExitCode != 0 || out != "gone\n" || !strings.HasPrefix(got.Notes, "sub/.envrc was moved to ") || strings.Contains(got.Notes, "\n") {
 		t.Errorf("%+v %q", got, out)
 	}
+	testkit.Attack(t, "names", "sub/.envrc while the command runs")
 }

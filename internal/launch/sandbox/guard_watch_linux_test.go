@@ -128,6 +128,7 @@ func TestWhatOthersExecuteIsMovedAway(t *testing.T) {
 		if moved, err := y.begin().End(); err != nil || len(moved) != 0 {
 			t.Errorf("%s: again: %v %v", script, moved, err)
 		}
+		testkit.Attack(t, "names", script)
 	}
 }
 
@@ -176,6 +177,9 @@ func TestTheFolderItselfBecomesNoRepository(t *testing.T) {
 	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "hooks" {
 		t.Errorf("%v %v", moved, err)
 	}
+	for _, with := range []string{"HEAD", "refs", "hooks"} {
+		testkit.Attack(t, "names", "the workspace a bare repository by its "+with)
+	}
 }
 
 // What cannot be looked at does not keep the rest from being looked at.
@@ -203,6 +207,7 @@ func TestWhatLiesTooDeepIsMovedAway(t *testing.T) {
 		if moved, err := y.begin().End(); err != nil || len(moved) != 0 {
 			t.Errorf("%s: again: %v %v", name, moved, err)
 		}
+		testkit.Attack(t, "names", "in a folder that is too "+name)
 	}
 	// One that was there before is kept as it is.
 	y := newYard(t, "x")
@@ -274,6 +279,7 @@ func TestAChangeThroughAnotherNameIsSeen(t *testing.T) {
 	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "a/.envrc" {
 		t.Errorf("%v %v", moved, err)
 	}
+	testkit.Attack(t, "kept", "echo evil >> a hard link made before")
 }
 
 func TestForbiddenPathsDoNotComeIntoBeing(t *testing.T) {
@@ -283,6 +289,7 @@ func TestForbiddenPathsDoNotComeIntoBeing(t *testing.T) {
 	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "data/ramet.db-journal" {
 		t.Errorf("%v %v", moved, err)
 	}
+	testkit.Attack(t, "database", "a journal that the guard is to find")
 }
 
 // While a command runs, what is not harmless goes at the second look; what becomes
@@ -303,6 +310,7 @@ func TestForbiddenPathsAreFoundBehindLinks(t *testing.T) {
 		if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != want || moved[0].To == "" {
 			t.Errorf("%s: %v %v", script, moved, err)
 		}
+		testkit.Attack(t, "names", script)
 	}
 	// The user's own link is none of the command's.
 	y := newYard(t, "dots/x")
@@ -365,6 +373,7 @@ func TestFoldersThatAreSwappedForLinksLeadNowhere(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(y.outside, ".envrc")); string(text) != "theirs" {
 		t.Error(string(text), err)
 	}
+	testkit.Attack(t, "names", "a folder swapped for a link while it is moved away")
 }
 
 func TestAnotherFileSystemIsCopiedTo(t *testing.T) {

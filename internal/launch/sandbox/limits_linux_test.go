@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,6 +36,9 @@ func TestLimitsAreKept(t *testing.T) {
 		got, out := run(t, cmd)
 		if got.Notes != c.note || (got.ExitCode == 0) != (c.note == "") || got.Killed {
 			t.Errorf("%s: %+v %.200s", c.script, got, out)
+		}
+		if c.note != "" {
+			testkit.Attack(t, "limits", cmp.Or(c.script, "eat 500 MiB"))
 		}
 	}
 }

@@ -61,6 +61,7 @@ func TestAConfinedCommandReachesItsListenerOnly(t *testing.T) {
 	if got, out := run(t, c); strings.Contains(out, "third") {
 		t.Errorf("%+v %q", got, out)
 	}
+	testkit.Attack(t, "network", "another port than the listener's")
 }
 
 // A command that cannot take its port from ramet, and one that ends at once, leave nothing open.
@@ -93,6 +94,7 @@ for host in "127.0.0.1", "0.0.0.0", "::":
 	if strings.Contains(out, "took 127") || strings.Contains(out, "took 0") {
 		t.Errorf("%+v %q", got, out)
 	}
+	testkit.Attack(t, "network", "bind the port of the proxy again")
 	if now := files(); now > before {
 		t.Errorf("%d files are open, not %d", now, before)
 	}

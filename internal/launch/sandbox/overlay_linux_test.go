@@ -152,6 +152,7 @@ func TestNoSetIDBitLeavesAnOverlay(t *testing.T) {
 	if o.read("setuid") != "xx" {
 		t.Error("it was not overwritten")
 	}
+	testkit.Attack(t, "setid", "overwrite, copy and chmod in an overlay")
 }
 
 func TestNothingAppearsBeforeACommandEnded(t *testing.T) {
@@ -185,6 +186,7 @@ func TestALoopKeepsNoNameVisible(t *testing.T) {
 	if config, _ := os.ReadFile(o.path(".git/config")); strings.Contains(string(config), "fsmonitor") || exists(o.path(".claude")) {
 		t.Errorf("left: %q", tree(t, o.dir)) // a repository that does nothing may be
 	}
+	testkit.Attack(t, "loop", "a repository with a monitor and settings of an agent, 2,000 looks")
 }
 
 func TestGitWorksInTheRepositoryOfTheProject(t *testing.T) {
@@ -230,6 +232,7 @@ func TestARepositoryRunsNothingNew(t *testing.T) {
 		if r.Notes == "" && r.ExitCode == 0 && !strings.Contains(out.String(), "ead-only") && !strings.Contains(out.String(), "busy") {
 			t.Errorf("%s: nothing is said: %s", script, out)
 		}
+		testkit.Attack(t, "commits", script)
 	}
 }
 
@@ -253,6 +256,7 @@ func TestAnEditOfAnotherStays(t *testing.T) {
 		if got := o.read(name); got != want {
 			t.Errorf("%s is %q", name, got)
 		}
+		testkit.Attack(t, "edits", "of "+name+" while a command changes it")
 	}
 	for _, want := range []string{"both was not applied, and is in " + o.into, "gone was not applied", "dir was not applied", "removed: it stays", "kept/b: it stays"} {
 		if !strings.Contains(r.Notes, want) {
@@ -285,6 +289,7 @@ begin"; test "$(git status --porcelain)" = "?? c"; git fsck --strict`)
 	if !strings.Contains(r.Notes, whyBusy) {
 		t.Error(r.Notes)
 	}
+	testkit.Attack(t, "edits", "a commit while a command commits")
 }
 
 // Two commands at the same time: each applies what is its own.
@@ -301,6 +306,7 @@ func TestTwoOverlaysOfOneFolder(t *testing.T) {
 	if got := o.read("both") + o.read("one") + o.read("two") + o.read("new1") + o.read("new2"); got != "1\n1\n2\n1\n2\n" || r.Notes != "" || !strings.Contains(r2.Notes, "both was not applied, and is in") {
 		t.Errorf("%q %q %q", got, r.Notes, r2.Notes)
 	}
+	testkit.Attack(t, "edits", "of another command")
 }
 
 // What others execute is judged as without an overlay: the scripts of the guard's tests leave nothing.
@@ -332,6 +338,7 @@ func TestWhatOthersExecuteLeavesNoOverlay(t *testing.T) {
 		if _, err := os.Lstat(o.path(want)); err == nil && !strings.HasPrefix(want, "old") {
 			t.Errorf("%s: %s is there", script, want)
 		}
+		testkit.Attack(t, "names", "overlay: "+script)
 	}
 	o := newOverlaid(t)
 	if _, notes := o.run("git init -q sub; cd sub; echo x > f; git add f; git commit -qm x; cd ..; git clone -q sub clone; mkdir .vscode; echo {} > .vscode/extensions.json; echo save-exact=true > .npmrc; git init -q --bare bare"); notes != "" || !exists(o.path("clone/f")) || !exists(o.path(".npmrc")) || !exists(o.path("bare/HEAD")) {

@@ -54,6 +54,9 @@ cp /bin/true /tmp/program && /tmp/program && echo runs; mknod /tmp/null c 1 3 2>
 			if want := "/tmp \nmine\nruns\n"; err != nil || out != want {
 				t.Errorf("as %d %s: %v %q, want %q", uid, network, err, out, want)
 			}
+			for _, attempt := range []string{"see a socket of tmux", "put another one at its path", "see caches in $TMPDIR", "write to $TMPDIR", "write to /run", "make a device"} {
+				testkit.Attack(t, "tmp", attempt+" "+network, uid)
+			}
 		}
 	}
 }
@@ -76,6 +79,7 @@ func TestALaterSocketInATemporaryFolderIsNotReached(t *testing.T) {
 		if _, err := p.Wait(); err != nil || !strings.Contains(out.String(), "No such file") || !strings.Contains(out.String(), "/tmp:\n") || strings.Count(out.String(), "later") != 1 {
 			t.Errorf("network %t: %v %q", network, err, out)
 		}
+		testkit.Attack(t, "tmp", fmt.Sprintf("see a socket bound later, network %t", network))
 	}
 }
 
@@ -95,6 +99,7 @@ mv `+top+` /tmp/elsewhere 2>/dev/null && echo moved; rm -rf `+top+` 2>/dev/null;
 	}
 	for _, name := range []string{work + "/.git/config", shown + "/file", top + "/deep/secret"} {
 		testkit.Must(os.Stat(name))(t)
+		testkit.Attack(t, "tmp", "change or remove "+strings.TrimPrefix(name, top)+" around a project below /tmp")
 	}
 }
 
@@ -118,7 +123,7 @@ func TestATemporaryFolderStays(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	before, name := r.state(t), filepath.Base(work)
-	for _, plant := range []func() error{
+	for i, plant := range []func() error{
 		func() error { return os.Symlink(r.outside, filepath.Join(kept, name)) },
 		func() error { return os.WriteFile(filepath.Join(kept, name), nil, 0o600) },
 	} {
@@ -130,6 +135,7 @@ func TestATemporaryFolderStays(t *testing.T) {
 		if info := testkit.Must(os.Lstat(filepath.Join(kept, name)))(t); !info.IsDir() {
 			t.Error(info.Mode())
 		}
+		testkit.Attack(t, "tmp", fmt.Sprintf("plant %d where the project will be", i))
 	}
 	if entries := testkit.Must(os.ReadDir(filepath.Join(kept, name)))(t); len(entries) != 0 {
 		t.Errorf("more than an empty folder stays: %v", entries)
@@ -139,6 +145,7 @@ func TestATemporaryFolderStays(t *testing.T) {
 	if p, err := Start(t.Context(), c); p != nil || !fault.Is(err, fault.Denied) {
 		t.Errorf("%v", err)
 	}
+	testkit.Attack(t, "tmp", "a link as the agent's folder")
 }
 
 // TestTmpItselfIsNotAFolderToWrite tests the refusal of a workspace that the command's own folder would replace.

@@ -89,5 +89,8 @@ func TestNoSetIDBitLeavesTheBox(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+		for _, attempt := range setIDAttempts {
+			testkit.Attack(t, "setid", attempt, uid)
+		}
 	}
 }

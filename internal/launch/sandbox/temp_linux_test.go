@@ -66,6 +66,9 @@ func TestOnlyAbandonedFoldersAreRemoved(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(living.dir, "tmp")); err != nil {
 		t.Error("it took from the living:", err)
 	}
+	for _, what := range []string{"of a living process", "young and without a lock", "with another name", "a link", "with a link as its lock", "a pipe", "of another account"}[:len(want)] {
+		testkit.Attack(t, "leftovers", what)
+	}
 }
 
 // A ramet that is killed together with its helper leaves its folder; the next one

@@ -118,6 +118,9 @@ func TestOddChunks(t *testing.T) {
 		if m.Text() != c.text || usage != c.usage || (c.code == "") != (err == nil) || c.code != "" && !fault.Is(err, c.code) {
 			t.Errorf("%s: %q %+v %v", name, m.Text(), usage, err)
 		}
+		if c.code == fault.StreamCut {
+			testkit.Attack(t, "input", "a stream with "+name)
+		}
 	}
 }
 

@@ -38,6 +38,7 @@ func TestNothingOfThisMachineIsRead(t *testing.T) {
 		if err == nil || reached || page.Text != "" {
 			t.Errorf("%s: %+v %v, reached: %v", host, page, err, reached)
 		}
+		testkit.Attack(t, "fetch", host)
 	}
 	_, err := Get(t.Context(), at, Options{})
 	if err == nil || !strings.Contains(err.Error(), "not a public address") {
@@ -59,6 +60,7 @@ func TestEachConnectionIsJudged(t *testing.T) {
 	if page, err := Get(t.Context(), at, once); err == nil || reached != 1 || dials != 2 {
 		t.Errorf("%+v %v, reached %d, dialled %d", page, err, reached, dials)
 	}
+	testkit.Attack(t, "fetch", "a redirect to an address that became private")
 }
 
 func TestARedirectToAnotherHostIsOnlyTold(t *testing.T) {
@@ -90,6 +92,9 @@ func TestARedirectToAnotherHostIsOnlyTold(t *testing.T) {
 	}
 	if page, err = Get(t.Context(), at+"/file", open); err == nil && page.To != "file:///etc/passwd" || page.Text != "" {
 		t.Errorf("%+v %v", page, err)
+	}
+	for _, to := range []string{"another host", "file:///etc/passwd", "itself"} {
+		testkit.Attack(t, "fetch", "a redirect to "+to)
 	}
 }
 

@@ -71,4 +71,7 @@ func TestAHookInAnotherFolder(t *testing.T) {
 	if err := Unaccepted(gate, project, command); !fault.Is(err, fault.Untrusted) {
 		t.Errorf("it is gone: %v", err)
 	}
+	for _, how := range []string{"changed", "in a subfolder", "gone"} {
+		testkit.Attack(t, "programs", "the file of a hook is "+how)
+	}
 }

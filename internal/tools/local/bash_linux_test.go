@@ -100,6 +100,7 @@ func TestBashUnaskedIsConfined(t *testing.T) {
 		if wanted := command != "cat ../outside/secret"; !got.IsError || cause != wanted || !strings.Contains(got.Text, "it ran confined") || strings.Contains(got.Text, "theirs") {
 			t.Errorf("%s: %+v", command, got)
 		}
+		testkit.Attack(t, "outside", "bash: "+strings.ReplaceAll(command, listener.Addr().String()[strings.Index(listener.Addr().String(), ":")+1:], "PORT"))
 	}
 	for _, command := range []string{"echo x > ../outside/new", "cat ../outside/secret", connect} {
 		if got := d.granted(tool.Free, "bash", args{"command": command}); got.IsError {
@@ -144,6 +145,7 @@ func TestConfinedCommandsLeaveNoTraps(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(d.root, ".envrc")); err == nil {
 		t.Error("it is still there")
 	}
+	testkit.Attack(t, "names", "bash: .envrc in the workspace")
 }
 
 // Commands and file tools of an agent mean the same folder by /tmp, and no link in it leads out.
@@ -187,6 +189,7 @@ func TestFileToolsAndCommandsShareTmp(t *testing.T) {
 		if got := d.granted(tool.Free, "write", args{"path": path, "content": "changed"}); !got.IsError {
 			t.Errorf("%s: %+v", path, got)
 		}
+		testkit.Attack(t, "tmp", "file tools: "+path)
 	}
 	file("read", args{"path": "/tmp/inside/out"}, "edited")
 	bash("ln -s /tmp/sub out-of-it", "[no output]")

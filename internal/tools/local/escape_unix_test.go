@@ -5,6 +5,7 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,7 @@ func TestNoPathLeadsOutside(t *testing.T) {
 			if got := d.call(c.name, c.a); !got.IsError || strings.Contains(got.Text, "theirs") {
 				t.Errorf("%s %v: %+v", c.name, c.a, got)
 			}
+			testkit.Attack(t, "files", fmt.Sprint(c.name, " ", strings.ReplaceAll(p, d.outside, "OUTSIDE"), " ", len(c.a)))
 		}
 	}
 	if left, err := os.ReadDir(d.outside); err != nil || len(left) != 1 || d.get("../outside/secret") != "theirs" {
@@ -61,6 +63,7 @@ func TestFileToolsMakeAndChangeNoRepository(t *testing.T) {
 		if got := d.call("write", args{"path": path, "content": "evil"}); !got.IsError || !strings.Contains(got.Text, "a repository of git") {
 			t.Errorf("%s: %+v", path, got)
 		}
+		testkit.Attack(t, "files", "write "+path+" of a repository")
 	}
 	if got := d.call("edit", args{"path": "a.git/config", "old_string": "[core]", "new_string": "[core]\nfsmonitor = x"}); !got.IsError {
 		t.Errorf("%+v", got)
@@ -82,6 +85,7 @@ func TestFileToolsMakeNothingOfRamets(t *testing.T) {
 		if got := d.call("write", args{"path": path, "content": "allow = 'bash'"}); !got.IsError || !strings.Contains(got.Text, "ramet's own") {
 			t.Errorf("%s: %+v", path, got)
 		}
+		testkit.Attack(t, "files", "write "+path+" of ramet")
 	}
 	d.works("write", args{"path": ".config/other/config.toml", "content": "x"}, "Made")
 }
@@ -117,6 +121,7 @@ func TestGitAndRametAreLeftAlone(t *testing.T) {
 		d.fails("read", args{"path": p}, "git")
 		d.fails("write", args{"path": p, "content": "x"}, "git")
 		d.fails("edit", args{"path": p, "old_string": "theirs", "new_string": "x"}, "git")
+		testkit.Attack(t, "files", "read, write and edit "+strings.ReplaceAll(p, d.root, "ROOT"))
 		d.fails("list", args{"path": p}, "git")
 	}
 	for _, p := range []string{".ramet/config.toml", ".ramet/new", ".RAMET/new", "r/config.toml", "sub/.ramet/config.toml", ".ramet"} {
@@ -141,6 +146,7 @@ func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 	d.fails("read", args{"path": "pipe"}, "a named pipe")
 	d.fails("write", args{"path": "pipe", "content": "x"}, "a named pipe")
 	d.fails("edit", args{"path": "pipe", "old_string": "x", "new_string": "y"}, "a named pipe")
+	testkit.Attack(t, "files", "read, write and edit a pipe")
 	d.works("grep", args{"pattern": "x"}, "No line fits (0 files searched).")
 	d.works("list", args{}, "pipe (a named pipe)")
 }
@@ -190,6 +196,7 @@ func TestNothingEscapesWhileFoldersAreSwapped(t *testing.T) {
 				t.Errorf("%s appeared in %s", e.Name(), dir)
 			}
 		}
+		testkit.Attack(t, "files", "3,000 calls while a folder is swapped for a link to "+filepath.Base(dir))
 	}
 }
 
@@ -236,6 +243,7 @@ func TestWhatWasPermittedIsWhatIsWritten(t *testing.T) {
 		if got := run(c.name, c.subject, c.a); !got.IsError || !strings.Contains(got.Text, "What was permitted was "+c.subject) {
 			t.Errorf("%s %v: %+v", c.name, c.a, got)
 		}
+		testkit.Attack(t, "files", c.name+" "+c.subject+", a link since it was permitted")
 	}
 	if d.get("src/main") != "m" {
 		t.Error("another file was written")

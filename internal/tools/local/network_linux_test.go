@@ -140,6 +140,7 @@ func TestWhatIsNotPermittedIsNotReached(t *testing.T) {
 		if got := d.granted(tool.Confine, "bash", args{"command": command}); !got.IsError || !strings.Contains(got.Text, want) {
 			t.Errorf("%s: %+v, want %q", command, got, want)
 		}
+		testkit.Attack(t, "network", command)
 	}
 	if len(reached) > 0 {
 		t.Errorf("%s was reached", <-reached)
@@ -147,6 +148,7 @@ func TestWhatIsNotPermittedIsNotReached(t *testing.T) {
 	if got := d.granted(tool.Confine, "bash", args{"command": "for i in $(seq 600); do exec {fd}<>/dev/tcp/127.0.0.1/61080; printf x >&$fd; done; echo flooded"}); got.IsError || !strings.Contains(got.Text, "flooded") {
 		t.Errorf("%+v", got)
 	}
+	testkit.Attack(t, "network", "600 connections to the proxy")
 	if len(g.asked) == 0 {
 		t.Error("nothing was asked")
 	}
@@ -217,9 +219,9 @@ func TestTheNetworkOfAnOrdinaryUser(t *testing.T) {
 	dir := testkit.Must(os.MkdirTemp("", "ramet-network"))(t) // not t.TempDir(), which others cannot reach
 	defer os.RemoveAll(dir)
 	testkit.OK(t, os.Chown(dir, account, account))
-	again := exec.Command("/proc/self/exe", "-test.run=^(TestProgramsUse|TestWhatIsNotPermitted|TestAPersonIsAskedWhile)")
+	again := exec.Command("/proc/self/exe", "-test.run=^(TestProgramsUse|TestWhatIsNotPermitted|TestAPersonIsAskedWhile|TestNoPath|TestFileTools|TestGitAndRamet|TestSpecial|TestNothingEscapes|TestWhatWasPermitted|TestBashUnasked|TestConfinedCommandsLeave)")
 	again.Dir = "/"
-	again.Env = []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/go/bin"}
+	again.Env = []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/go/bin", testkit.AttackEnvironment()}
 	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: account, Gid: account}}
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -89,6 +89,9 @@ func TestChangedToolsAreNotProven(t *testing.T) {
 	if spec := specs(t, cache, s)["srv__read"]; spec.Unproven == "" {
 		t.Error("read changed after it was accepted")
 	}
+	for _, how := range []string{"another description", "another schema", "one more tool", "another description after it was accepted"} {
+		testkit.Attack(t, "tools", how)
+	}
 }
 
 // The same name, tools and address do not make a project's server the user's.
@@ -105,6 +108,7 @@ func TestDigestsNameTheServer(t *testing.T) {
 	if mine.Unproven != "" || theirs.Unproven == "" {
 		t.Errorf("mine: %q, theirs: %q", mine.Unproven, theirs.Unproven)
 	}
+	testkit.Attack(t, "tools", "a project's server with the name of the user's")
 }
 
 func TestInvisibleCharactersAreSpelledOut(t *testing.T) {
@@ -126,6 +130,9 @@ func TestInvisibleCharactersAreSpelledOut(t *testing.T) {
 	}
 	if r := call(t, p, "read", `{}`); r.Text != "said ‹U+200B›so" {
 		t.Errorf("answer %q", r.Text)
+	}
+	for _, where := range []string{"description", "schema", "answer", "error", "words"} {
+		testkit.Attack(t, "tools", "invisible characters: "+where)
 	}
 }
 
@@ -155,6 +162,7 @@ func TestHeadersGoToTheirServiceAlone(t *testing.T) {
 	if want := "own/mcp Bearer tk, own/here Bearer tk, other/there "; strings.Join(got, ", ") != want {
 		t.Errorf("%q", got)
 	}
+	testkit.Attack(t, "tools", "a redirect to another host, for its headers")
 }
 
 // A key in an address, be it written there or named by $NAME, is shown to nobody: not in lists, not in

@@ -407,5 +407,6 @@ func TestTheProgramThatWasCheckedIsStarted(t *testing.T) {
 		if ranGood != nil || ranEvil == nil {
 			t.Errorf("good: %v, evil: %v", ranGood, ranEvil)
 		}
+		testkit.Attack(t, "programs", fmt.Sprintf("swap a link after the check, target in the project %t", goodIn == ""))
 	}
 }

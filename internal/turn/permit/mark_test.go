@@ -71,6 +71,7 @@ func TestMarks(t *testing.T) {
 		if why := unsavableReason("bash", line); !strings.Contains(why, want) {
 			t.Errorf("%.80q: %q does not say %q", line, why, want)
 		}
+		testkit.Attack(t, "marks", line)
 	}
 	for _, line := range []string{
 		"ls", "go test ./...", "go build -o x", "git status", "git log -3", "git commit -m 'rm -rf is bad'", "git commit -am 'git push later'", "echo 'git push'", "grep -rf patterns x", "tail -f x",
@@ -104,6 +105,7 @@ func TestCodeIsJudgedForEveryInterpreter(t *testing.T) {
 		if found := markCommandLine(line); !strings.Contains(strings.Join(found, ", "), deletes+" (in the code for ") {
 			t.Errorf("%s: %q", line, found)
 		}
+		testkit.Attack(t, "marks", line)
 	}
 	if found := markCommandLine("perhaps5 -e 'DROP TABLE x'"); len(found) > 0 {
 		t.Errorf("of a program that is not known: %q", found)

@@ -181,6 +181,9 @@ func TestCommandLines(t *testing.T) {
 		if Permits(rules(t, "write", "edit(**)"), "bash", line) {
 			t.Errorf("%.60q is permitted by a rule for files", line)
 		}
+		if !want {
+			testkit.Attack(t, "lines", line)
+		}
 	}
 }
 

@@ -31,6 +31,9 @@ func TestRulesPermitServersAndTheirTools(t *testing.T) {
 		if r.String() != c.rule {
 			t.Errorf("%s is written %s", c.rule, r)
 		}
+		if !c.want {
+			testkit.Attack(t, "lines", c.name+" under "+c.rule)
+		}
 	}
 	for _, bad := range []string{"mcp(*)", "mcp(a b)", "mcp()", "mcp(a/b)", "mcp!(a)"} {
 		if r, err := Parse(bad); err == nil {
@@ -125,6 +128,9 @@ func TestRulesAreBoundToWhatTheyWereGivenFor(t *testing.T) {
 			if err != nil && c.unproven != "" && !strings.Contains(err.Error(), "it changed") {
 				t.Errorf("%s: it does not say why: %v", c.rule, err)
 			}
+		}
+		if !c.settings {
+			testkit.Attack(t, "tools", "files__write@aa11 under "+c.rule+" "+c.unproven)
 		}
 	}
 	for _, bad := range []string{"mcp(a__b@)", "mcp(a__b@xyz)", "mcp(a__b@aa@bb)"} {
