@@ -206,7 +206,7 @@ func (r *turn) result(ctx context.Context, c *call, parts ...history.Part) {
 		c.end = nil
 	}
 	c.over = true
-	if r.fail(r.write(ctx, history.Draft{Kind: history.ToolResult, Meta: m, Parts: parts})) {
+	if r.fail(r.write(ctx, append(r.foreign(c), history.Draft{Kind: history.ToolResult, Meta: m, Parts: parts})...)) {
 		return
 	}
 	switch {
@@ -222,6 +222,29 @@ func (r *turn) result(ctx context.Context, c *call, parts ...history.Part) {
 		}
 	}
 	r.release()
+}
+
+// foreign drafts the mark of an agent whose program took in content that neither the user nor the project wrote, as far as
+// the program tells: pages, tools of servers, files outside of its folder.
+func (r *turn) foreign(c *call) []history.Draft {
+	from := ""
+	server := strings.Split(strings.TrimPrefix(c.Tool, "mcp__"), "__")
+	paths := c.paths()
+	_, inside := r.within(paths)
+	switch {
+	case c.denied || ownTool().MatchString(cmp.Or(c.Tool, c.Title)):
+	case c.Kind == "fetch":
+		from = cmp.Or(c.host(), "web search")
+	case strings.HasPrefix(c.Tool, "mcp__") && len(server) > 1:
+		from = "mcp:" + server[0]
+	case c.Kind == "read" && len(paths) > 0 && !inside:
+		from = "file " + paths[0]
+	}
+	if from = r.kept(from); from == "" || slices.Contains(r.sources, from) {
+		return nil
+	}
+	r.sources = append(r.sources, from)
+	return []history.Draft{history.NewForeign(from)}
 }
 
 // closeCalls answers what the program left open.

@@ -48,9 +48,10 @@ type turn struct {
 	parts   []*spoken  // in order
 	held    int        // bytes of parts
 	calls   []*call
-	plan    []Step // as the program told it last
-	planned []Step // the one that was written last
-	plans   int    // that were written
+	sources []string // of the foreign content that the history says it took in
+	plan    []Step   // as the program told it last
+	planned []Step   // the one that was written last
+	plans   int      // that were written
 	odd     int
 	out     loop.Outcome
 	used    llm.Usage

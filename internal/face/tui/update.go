@@ -399,7 +399,11 @@ func (m *root) became(s *screen, e loop.Event) tea.Cmd {
 	if e.State == nil || m.agents == nil {
 		return nil
 	}
-	m.agents.States[e.Agent], m.fresh[e.Agent] = *e.State, *e.State
+	now := *e.State
+	if now.Busy() { // its kernel tells what it does; what it read is known from its history
+		now.Foreign = m.agents.States[e.Agent].Foreign
+	}
+	m.agents.States[e.Agent], m.fresh[e.Agent] = now, now
 	if e.State.Busy() {
 		return nil
 	}

@@ -290,6 +290,11 @@ func (m *root) status(w int) string {
 	if own := m.programMode(); own != "" {
 		parts = append(parts, faint.of(own))
 	}
+	if m.agents != nil {
+		if from := m.agents.States[m.now.agent].Foreign; from != "" {
+			parts = append(parts, warn.of("read "+line(from, 40)))
+		}
+	}
 	if n := len(m.questions); n > 0 && m.question() == nil {
 		parts = append(parts, warn.of(text.Count(n, "question")+": Ctrl+P"))
 	}

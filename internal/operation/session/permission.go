@@ -185,7 +185,10 @@ func (w *Workspace) maySay(ctx context.Context, a agent.Agent, kind history.Kind
 	if kind == history.User || kind == history.System {
 		return w.person(ctx, "append a message of kind "+string(kind))
 	}
-	return w.may(ctx, "append to", a)
+	if err := w.may(ctx, "append to", a); err != nil || w.asks(ctx) == "" || w.asks(ctx) == a.ID {
+		return err
+	}
+	return w.passForeign(ctx, w.asks(ctx), a.ID)
 }
 
 // sender returns the sender of a letter: the agent whose command this is writes in its own name.
@@ -220,7 +223,19 @@ func (w *Workspace) mayPrompt(ctx context.Context, a id.Agent) error {
 	if err := w.may(ctx, "prompt", found); err != nil {
 		return err
 	}
-	return w.reaches(ctx, "prompt", a)
+	if err := w.reaches(ctx, "prompt", a); err != nil {
+		return err
+	}
+	return w.passForeign(ctx, own, a)
+}
+
+// passForeign marks an agent that is told something by a command of another with the foreign content that this one read.
+func (w *Workspace) passForeign(ctx context.Context, from, to id.Agent) error {
+	sources, err := history.ForeignOf(ctx, w.Store, from)
+	if err != nil || len(sources) == 0 {
+		return err
+	}
+	return w.Agents().order(ctx, to, history.NewForeign(sources...))
 }
 
 // A command of an agent is no way around the limits of its tools: what it asks for by command it

@@ -10,6 +10,7 @@ export interface Money {
 export interface State {
   word: "working" | "asks" | "waits" | "needs a key" | "idle" | "done" | "failed" | "interrupted" | "killed";
   detail?: string | null;
+  foreign_content?: string | null; // where content in its context came from that neither the user nor the project wrote
 }
 
 export interface Agent {

@@ -57,6 +57,7 @@ function One({ a }: { a: Agent }) {
         </div>
         {stop.error != null && <Failure error={stop.error} />}
         <dl class="facts">
+          {a.state?.foreign_content && <div><dt>Foreign content</dt><dd title="Rules that leave the sandbox or reach the network ask again"><Said text={a.state.foreign_content} most={80} /></dd></div>}
           {a.model && <div class="opt"><dt>Model</dt><dd><Said text={a.model} most={60} /></dd></div>}
           <div><dt>Cost</dt><dd>{money(a.spent?.cost_nano_usd)}</dd></div>
           <div class="opt"><dt>Tokens</dt><dd>{short(a.spent?.tokens ?? 0)}</dd></div>
