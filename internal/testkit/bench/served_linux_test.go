@@ -83,6 +83,11 @@ func (sh *shell) serve(b *testing.B, env ...string) *served {
 	status.Dir, status.Env = c.Dir, c.Env
 	var kernel struct{ PID int }
 	check(b, json.Unmarshal(must[[]byte](b)(status.Output()), &kernel))
+	b.Cleanup(func() {
+		stop := exec.Command(sh.binary, "server", "stop", "--force")
+		stop.Dir, stop.Env = c.Dir, c.Env
+		check(b, stop.Run())
+	})
 	return &served{c, strings.TrimSpace(line), strings.TrimSpace(string(token)), kernel.PID}
 }
 
@@ -170,6 +175,9 @@ func BenchmarkServedStreams(b *testing.B) {
 		share = append(share, float64(server.cpu(b)-used)/float64(took))
 		said, read = model.words.Load()-said, heard.Load()-read
 		told = append(told, float64(said)/took.Seconds())
+		if 2*read < 3*said {
+			b.Errorf("%d words were said, and both readers together got %d", said, read)
+		}
 		b.Logf("%d words were said, %d events read, in %s", said, read, took)
 	}
 	atMost(b, "200 streams served, two readers: share of one core", "", middle(share), 0.35)
