@@ -227,9 +227,12 @@ func playRamet(args []string) {
 	if args[0] == "box" {
 		box = &Box{Write: []string{args[2]}}
 	}
-	if args[0] == "guard" {
+	if args[0] == "guard" || args[0] == "overlay" {
 		box = &Box{Write: []string{args[2]}, Hide: []string{args[3]}, Guard: args[3] + "/quarantine", Guarded: []string{args[2]}}
 		script = "mkdir -p a/b; echo x > a/b/.envrc; git init -q a/repo; git -C a/repo config core.fsmonitor x;" + stubborn
+	}
+	if args[0] == "overlay" {
+		box.Overlay = &Overlay{Dir: args[3] + "/overlay"}
 	}
 	out := newScreen()
 	cmd := sh(args[2], script, args[1])

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -235,6 +236,8 @@ type quarantine struct {
 	root *os.Root // the folder
 	dir  string   // its path
 	into string
+	// exact lets copies keep modes, owners and times; others are not executed by accident.
+	exact bool
 
 	made string // of this time; empty: not yet
 }
@@ -307,6 +310,9 @@ func (q *quarantine) copyOne(at, to string, info fs.FileInfo) error {
 		if err := os.Mkdir(to, 0o700); err != nil {
 			return err
 		}
+		if q.exact {
+			q.root.Chmod(at, 0o700)
+		}
 		dir, err := q.root.Open(at)
 		if err != nil {
 			return err
@@ -325,7 +331,7 @@ func (q *quarantine) copyOne(at, to string, info fs.FileInfo) error {
 				return err
 			}
 		}
-		return nil
+		return q.imitate(to, info)
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := q.root.Readlink(at)
 		if err != nil {
@@ -333,12 +339,26 @@ func (q *quarantine) copyOne(at, to string, info fs.FileInfo) error {
 		}
 		return os.Symlink(target, to)
 	case info.Mode().IsRegular():
-		return q.copyFile(at, to)
+		return q.copyFile(at, to, info)
 	}
 	return nil
 }
 
-func (q *quarantine) copyFile(at, to string) error {
+// imitate gives a copy the mode, owner and times of the original.
+func (q *quarantine) imitate(to string, info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !q.exact || !ok {
+		return nil
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Lchown(to, int(stat.Uid), int(stat.Gid)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.Chmod(to, info.Mode()), os.Chtimes(to, time.Time{}, info.ModTime()))
+}
+
+func (q *quarantine) copyFile(at, to string, info fs.FileInfo) error {
 	from, err := q.root.OpenFile(at, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
@@ -350,5 +370,5 @@ func (q *quarantine) copyFile(at, to string) error {
 		return err
 	}
 	_, err = io.Copy(out, from)
-	return errors.Join(err, out.Close())
+	return errors.Join(err, out.Close(), q.imitate(to, info))
 }

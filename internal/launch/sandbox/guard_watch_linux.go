@@ -57,13 +57,7 @@ func BeginGuard(folders, forbidden []string, into string) (*GuardWatch, error) {
 				p.kept = append(p.kept, hooksElsewhere(dir, t.path)...)
 			}
 		}
-		for _, f := range forbidden {
-			f = RealPath(f) // a link on the way that comes later is the command's
-			if _, err := os.Lstat(f); belowGuard(f, dir) && errors.Is(err, fs.ErrNotExist) {
-				rel, _ := filepath.Rel(dir, f)
-				p.never = append(p.never, rel)
-			}
-		}
+		p.never = absentBelow(dir, forbidden)
 		w.places = append(w.places, p)
 	}
 	return w, nil

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -222,7 +221,7 @@ func (a *applier) put(dir int, name string, s applyStep, there bool) error {
 	}
 	err := unix.Renameat2(unix.AT_FDCWD, from, dir, name, flags)
 	if errors.Is(err, unix.EXDEV) {
-		err = copyInto(from, dir, name)
+		err = a.copyInto(s.path, dir, name)
 	}
 	if errors.Is(err, unix.EEXIST) {
 		return errMeanwhile
@@ -233,71 +232,23 @@ func (a *applier) put(dir int, name string, s applyStep, there bool) error {
 	return err
 }
 
-// copyInto copies something from another file system. A file gets its name in one step, when it is whole.
-func copyInto(from string, dir int, name string) error {
-	var stat unix.Stat_t
-	if err := unix.Lstat(from, &stat); err != nil {
-		return err
+// copyInto copies something from another file system. It gets its name in one step, when it is whole.
+func (a *applier) copyInto(at string, dir int, name string) error {
+	const temp = tempPrefix + "copy"
+	to := fmt.Sprintf("/proc/self/fd/%d/%s", dir, temp)
+	RemoveAll(to) // of a process that was killed
+	info, err := a.up.Lstat(at)
+	if err == nil {
+		q := quarantine{root: a.up, exact: true}
+		err = q.copyOne(at, to, info)
 	}
-	if isFolder(stat) {
-		if err := unix.Mkdirat(dir, name, 0o700); err != nil {
-			return err
-		}
-		fd := openIn(dir, name)
-		if fd < 0 {
-			return unix.ENOTDIR
-		}
-		defer unix.Close(fd)
-		unix.Chmod(from, 0o700)
-		entries, err := os.ReadDir(from)
-		for _, e := range entries {
-			err = errors.Join(err, copyInto(filepath.Join(from, e.Name()), fd, e.Name()))
-		}
-		return errors.Join(err, unix.Fchmod(fd, stat.Mode&0o7777))
+	if err == nil {
+		err = unix.Renameat(dir, temp, dir, name)
 	}
-	temp := tempPrefix + "copy"
-	unix.Unlinkat(dir, temp, 0) // of a process that was killed
-	switch stat.Mode & unix.S_IFMT {
-	case unix.S_IFLNK:
-		target, err := os.Readlink(from)
-		if err != nil {
-			return err
-		}
-		if err := unix.Symlinkat(target, dir, temp); err != nil {
-			return err
-		}
-	case unix.S_IFREG:
-		if err := copyFile(from, dir, temp, stat); err != nil {
-			unix.Unlinkat(dir, temp, 0)
-			return err
-		}
-	default:
-		return unix.EOPNOTSUPP
-	}
-	return unix.Renameat(dir, temp, dir, name)
-}
-
-func copyFile(from string, dir int, name string, stat unix.Stat_t) error {
-	in, err := os.Open(from)
 	if err != nil {
-		return err
+		RemoveAll(to)
 	}
-	defer in.Close()
-	fd, err := unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return err
-	}
-	out := os.NewFile(uintptr(fd), name)
-	defer out.Close()
-	if _, err = io.Copy(out, in); err != nil {
-		return err
-	}
-	if os.Geteuid() == 0 {
-		if err := unix.Fchown(fd, int(stat.Uid), int(stat.Gid)); err != nil {
-			return err
-		}
-	}
-	return errors.Join(unix.Fchmod(fd, stat.Mode&0o7777), unix.UtimesNanoAt(dir, name, []unix.Timespec{stat.Atim, stat.Mtim}, unix.AT_SYMLINK_NOFOLLOW))
+	return err
 }
 
 // clock returns the time on the clock of the file system of the upper layer.

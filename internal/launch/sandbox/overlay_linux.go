@@ -72,9 +72,7 @@ func (b *Box) prepareOverlay() (o *overlay, err error) {
 		if p.same, err = identifyFolder(p.Folder); err != nil {
 			return nil, err
 		}
-		if p.never, err = absentBelow(p.Folder, b.Forbid); err != nil {
-			return nil, err
-		}
+		p.never = absentBelow(p.Folder, b.Forbid)
 		o.places = append(o.places, p)
 	}
 	var stat unix.Stat_t
@@ -154,18 +152,15 @@ func imitateFolder(from, to string) error {
 }
 
 // absentBelow returns those of the paths that are below a folder and do not exist, relative to it.
-func absentBelow(folder string, paths []string) (out []string, err error) {
+func absentBelow(folder string, paths []string) (out []string) {
 	for _, f := range paths {
 		f = RealPath(f) // a link on the way that comes later is the command's
 		if _, err := os.Lstat(f); isBelow(f, folder) && errors.Is(err, fs.ErrNotExist) {
-			rel, err := filepath.Rel(folder, f)
-			if err != nil {
-				return nil, err
-			}
+			rel, _ := filepath.Rel(folder, f)
 			out = append(out, rel)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // refuse notes that the kernel mounts no overlay over these folders.

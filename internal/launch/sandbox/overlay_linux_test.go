@@ -383,13 +383,27 @@ func TestWithoutAnOverlayTheGuardWatches(t *testing.T) {
 // A ramet that is killed leaves nothing of an unfinished command in the folder, and the next one removes what it left elsewhere.
 func TestAnOverlayOfAKilledRametIsDropped(t *testing.T) {
 	o := newOverlaid(t, "file")
-	dir := filepath.Join(o.home, "overlay")
-	testkit.OK(t, os.MkdirAll(filepath.Join(dir, tempPrefix+"1", "upper0", "d"), 0o700))
-	testkit.OK(t, os.WriteFile(filepath.Join(dir, tempPrefix+"1", "lock"), nil, 0o600))
-	testkit.OK(t, os.WriteFile(filepath.Join(dir, tempPrefix+"1", "upper0", "d", "lost"), []byte("x"), 0o600))
-	testkit.OK(t, os.Mkdir(filepath.Join(dir, tempPrefix+"1", "work0"), 0))
-	o.run("true")
-	if left := testkit.Must(os.ReadDir(dir))(t); len(left) != 1 || !slices.Equal(tree(t, o.dir), []string{".", "file"}) {
-		t.Errorf("%v %q", left, tree(t, o.dir))
+	temp := t.TempDir()
+	ramet := exec.Command("/proc/self/exe", "overlay", "TREE="+newMark(), o.dir, o.home)
+	ramet.Env = append(os.Environ(), role+"=ramet", "TMPDIR="+temp)
+	out := newScreen()
+	ramet.Stdout, ramet.Stderr = out, out
+	testkit.OK(t, os.MkdirAll(o.home, 0o700))
+	testkit.OK(t, ramet.Start())
+	out.await(t, "ready")
+	layer := func() []string {
+		return testkit.Must(filepath.Glob(filepath.Join(o.home, "overlay", tempPrefix+"*", "upper0", "a", "b", ".envrc")))(t)
+	}
+	if len(layer()) != 1 {
+		t.Error("nothing is in the layer")
+	}
+	ramet.Process.Kill()
+	ramet.Wait()
+	eventually(t, "the temporary folder is gone", func() bool { // which is the helper's last deed
+		left, err := os.ReadDir(temp)
+		return err == nil && len(left) == 0
+	})
+	if o.run("true"); len(layer()) > 0 || !slices.Equal(tree(t, o.dir), []string{".", "file"}) || o.read("file") != "x" {
+		t.Errorf("%q %q", layer(), tree(t, o.dir))
 	}
 }
