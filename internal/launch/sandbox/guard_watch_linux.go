@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,7 +55,8 @@ func BeginGuard(folders, forbidden []string, into string) (*GuardWatch, error) {
 			}
 			p.kept = append(p.kept, filepath.Join(dir, t.path))
 			if t.kind == repository {
-				p.kept = append(p.kept, hooksElsewhere(dir, t.path)...)
+				elsewhere := obeyedElsewhere(dir, t.path)
+				p.kept, forbidden = append(p.kept, elsewhere...), slices.Concat(forbidden, elsewhere)
 			}
 		}
 		p.never = absentBelow(dir, forbidden)
@@ -191,7 +193,7 @@ func (p watched) judge(into string, sure func(path string) bool) ([]GuardMoved, 
 	}
 	for _, rel := range p.never {
 		if at, ok := resolvePath(root, p.index.root, rel); ok && sure(at) {
-			out = append(out, q.move(at, "ramet would take it for its own"))
+			out = append(out, q.move(at, "ramet or git would obey it"))
 		}
 	}
 	return out, failed
@@ -264,24 +266,58 @@ func indexOf(dir string) *index {
 	return x
 }
 
-// hooksElsewhere returns the folder in which a repository has its hooks, where its
-// configuration says so and it lies among the files.
-func hooksElsewhere(dir, repo string) []string {
-	config, err := os.ReadFile(filepath.Join(dir, repo, "config"))
-	if err != nil || len(config) > maxConfig {
-		return nil
+// obeyedElsewhere returns what the configuration of a repository, or that of the user, names among the files of a folder: where
+// hooks are, and files that are included. What is missing is returned, too.
+func obeyedElsewhere(dir, repo string) (out []string) {
+	home, _ := os.UserHomeDir()
+	tree, own := filepath.Join(dir, path.Dir(repo)), filepath.Join(dir, repo)
+	if link, err := os.ReadFile(own); err == nil { // of a worktree
+		own = resolveBelow(tree, strings.TrimSpace(strings.TrimPrefix(string(link), "gitdir:")))
 	}
-	keys, err := parseConfig(string(config))
-	if err != nil {
-		return nil // git does not read it either
+	common := own
+	if link, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
+		common = resolveBelow(own, strings.TrimSpace(string(link)))
 	}
-	var out []string
-	for _, k := range keys {
-		if k.name == "core.hookspath" && k.value != "" && !filepath.IsAbs(k.value) {
-			out = append(out, filepath.Join(dir, path.Dir(repo), k.value))
-		} else if k.name == "core.hookspath" && belowGuard(k.value, dir) {
-			out = append(out, k.value)
+	files := []string{filepath.Join(common, "config"), filepath.Join(own, "config.worktree"), filepath.Join(home, ".gitconfig"),
+		filepath.Join(cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"), "/etc/gitconfig"}
+	for i := 0; i < len(files) && i < 50; i++ { // files that are included include others
+		config, err := os.ReadFile(files[i])
+		if err != nil || len(config) > maxConfig {
+			continue
+		}
+		// What is not in the plain form is no name of a file, as a rule.
+		plain := slices.DeleteFunc(strings.Split(string(config), "\n"), func(line string) bool {
+			_, err := parseConfig("[x]\n" + line)
+			return err != nil
+		})
+		keys, _ := parseConfig(strings.Join(plain, "\n"))
+		for _, k := range keys {
+			base := tree
+			k.value, _, _ = strings.Cut(strings.ReplaceAll(k.value, " ;", " #"), " #")
+			if k.name == "include.path" || strings.HasPrefix(k.name, "includeif.") && strings.HasSuffix(k.name, ".path") {
+				base = filepath.Dir(files[i])
+			} else if k.name != "core.hookspath" {
+				continue
+			}
+			if rest, ok := strings.CutPrefix(k.value, "~/"); ok {
+				base, k.value = home, rest
+			}
+			at := resolveBelow(base, k.value)
+			if base != tree {
+				files = append(files, at)
+			}
+			if belowGuard(at, dir) {
+				out = append(out, at)
+			}
 		}
 	}
 	return out
+}
+
+// resolveBelow returns a path, which may be relative to a folder.
+func resolveBelow(folder, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(folder, name)
 }

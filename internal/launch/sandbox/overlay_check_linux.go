@@ -262,7 +262,7 @@ func (a *applier) check(l layer, name string, is unix.Stat_t) {
 		}
 		return
 	case never && !white:
-		a.refuse(at, "ramet would take it for its own")
+		a.refuse(at, "ramet or git would obey it")
 		return
 	case len(at) > deepest:
 		a.refuse(at, "it is too deep to be read")

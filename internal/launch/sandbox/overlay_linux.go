@@ -72,7 +72,7 @@ func (b *Box) prepareOverlay() (o *overlay, err error) {
 		if p.same, err = identifyFolder(p.Folder); err != nil {
 			return nil, err
 		}
-		p.never = absentBelow(p.Folder, b.Forbid)
+		p.never = absentBelow(p.Folder, slices.Concat(b.Forbid, obeyedElsewhere(p.Folder, ".git")))
 		o.places = append(o.places, p)
 	}
 	var stat unix.Stat_t

@@ -73,8 +73,8 @@ func (o order) startOverlaid(ctx context.Context, c Command) (*Process, error) {
 		return slices.ContainsFunc(over.places, func(p overlayPlace) bool { return path == filepath.Join(p.Folder, ".git") }) // what changes in it is judged
 	})
 	for _, p := range over.places {
-		for _, dir := range hooksElsewhere(p.Folder, ".git") {
-			if real, err := filepath.EvalSymlinks(dir); err == nil {
+		for _, at := range obeyedElsewhere(p.Folder, ".git") {
+			if real, err := filepath.EvalSymlinks(at); err == nil {
 				in.Keep = append(in.Keep, real)
 			}
 		}

@@ -106,6 +106,7 @@ func TestRulesAskAgainAfterForeignContent(t *testing.T) {
 		if fails(alone.Decide(ctx, c.spec, one)) {
 			t.Errorf("%s: asked again after a restart", name)
 		}
+		testkit.Attack(t, "foreign", "a rule after content of another: "+name)
 	}
 
 	// Once is once, and a question that no rule spares says what was read, too.
