@@ -173,14 +173,15 @@ func (r reader) addForeign(ctx context.Context, out map[id.Agent]state.Ending, o
 	return nil
 }
 
-// entriesWhere reads entries of all histories, each agent's by id.
+// entriesWhere reads entries of all histories, each agent's by id: in the order of the partial indices, or SQLite would
+// read all entries there are.
 func (r reader) entriesWhere(ctx context.Context, where string) (map[id.Agent][]history.Entry, error) {
 	es, out := entryScan{}, map[id.Agent][]history.Entry{}
 	err := each(ctx, r.q, func(rows *sql.Rows) error {
 		e, err := es.scan(rows)
 		out[e.Agent] = append(out[e.Agent], e)
 		return err
-	}, `SELECT `+entryColumns+` FROM messages WHERE `+where+` ORDER BY id`)
+	}, `SELECT `+entryColumns+` FROM messages WHERE `+where+` ORDER BY agent_uuid, id`)
 	return out, err
 }
 

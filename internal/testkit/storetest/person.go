@@ -59,3 +59,27 @@ func testPersons(t *testing.T, w *Workspace) {
 	}
 	d.audit()
 }
+
+// testForeign holds that the list of all endings, that of one, and the history itself tell the same foreign content.
+func testForeign(t *testing.T, w *Workspace) {
+	d := open(t, w)
+	fork := func(from id.Agent) id.Agent {
+		t.Helper()
+		return testkit.Must(d.s.Fork(background, registry.Fork{Parent: from, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}}))(t)[0].ID
+	}
+	before := fork(d.zero)
+	reader := fork(d.zero)
+	testkit.Must(d.s.Append(background, reader, agent.Passing(), says("a")[0], history.NewForeign("example.com", "mcp:notes")))(t)
+	kid := fork(reader) // it has said nothing
+	cleared := fork(kid)
+	testkit.Must(d.s.Append(history.By(background, history.Actor{Who: "ann", Face: history.CLI}), cleared, agent.Passing(), history.NewClear()))(t)
+	fresh := fork(kid)
+	testkit.Must(d.s.Append(background, fresh, agent.Passing(), history.NewClear()))(t) // by a model
+	all := testkit.Must(d.s.Endings(background, false))(t)
+	for who, want := range map[id.Agent]string{d.zero: "", before: "", reader: "example.com mcp:notes", kid: "example.com mcp:notes", cleared: "", fresh: "example.com mcp:notes"} {
+		equal(t, "among all", strings.Join(all[who].Foreign, " "), want)
+		equal(t, "of one", strings.Join(testkit.Must(d.s.Endings(background, false, who))(t)[who].Foreign, " "), want)
+		equal(t, "in the history", strings.Join(testkit.Must(history.ForeignOf(background, d.s, who))(t), " "), want)
+	}
+	d.audit()
+}

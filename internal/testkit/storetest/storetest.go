@@ -58,6 +58,7 @@ func Run(t *testing.T, fresh Factory) {
 		{"kill", testKill},
 		{"open calls", testOpenCalls},
 		{"how histories end", testEndings},
+		{"foreign content", testForeign},
 		{"the newest words", testWords},
 		{"ties", testTies},
 		{"cascade", testCascade},
