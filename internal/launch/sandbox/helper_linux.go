@@ -134,7 +134,7 @@ func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
 
 // isDenied reports whether the kernel will give the same answer next time.
 func isDenied(err error) bool {
-	for _, e := range []syscall.Errno{unix.EPERM, unix.EACCES, unix.EINVAL, unix.ENOSYS, unix.ENOSPC, unix.EUSERS, unix.EOPNOTSUPP} {
+	for _, e := range []syscall.Errno{unix.EPERM, unix.EACCES, unix.EINVAL, unix.ENOSYS, unix.ENOSPC, unix.EUSERS, unix.EOPNOTSUPP, unix.ENODEV} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -22,6 +22,7 @@ type applier struct {
 	q        quarantine
 	steps    []applyStep
 	moved    []GuardMoved
+	obeyed   []string        // files and folders that git obeys because a repository in the folder says so
 	busy     map[string]bool // repositories in which another program changed something; true: more than the index is lost by it
 }
 
@@ -192,6 +193,13 @@ func (a *applier) checkFolder(l layer) {
 	}
 	defer unix.Close(up)
 	names := namesIn(up)
+	if _, ok := statIn(l.down, ".git"); ok && l.repo == "" {
+		for _, dir := range obeyedElsewhere(a.Folder, l.at(".git")) {
+			if rel, err := filepath.Rel(a.Folder, dir); err == nil {
+				a.obeyed = append(a.obeyed, rel)
+			}
+		}
+	}
 	if !l.judged && l.repo == "" && !a.checkParts(&l, up, names) {
 		return
 	}
@@ -266,6 +274,14 @@ func (a *applier) check(l layer, name string, is unix.Stat_t) {
 		return
 	case len(at) > deepest:
 		a.refuse(at, "it is too deep to be read")
+		return
+	}
+	if !merged && slices.ContainsFunc(a.obeyed, func(dir string) bool { return at == dir || isBelow(at, dir) }) {
+		if white {
+			a.keep(at, whyActs)
+		} else if !there || !a.unchanged(at, l.down, name, is, was) {
+			a.refuse(at, whyActs)
+		}
 		return
 	}
 	if l.repo == "" && !l.judged {

@@ -19,6 +19,8 @@ var (
 		`rewritten-(list|pending)|(keep|drop)_redundant_commits|cdate_is_adate|ignore_date|(no-)?reschedule-failed-exec|update-refs|refs-to-delete|autostash|squash-onto|current-fixups|signoff))$`)
 	gitFolders = text.Regexp(`^(objects/([0-9a-f]{2}|pack|info|info/commit-graphs)|(refs|logs)(/.+)?|sequencer|rebase-merge|info)$`)
 	gitLasting = text.Regexp(`^(HEAD|index|objects|refs)$`) // not removed
+	gitRefs    = text.Regexp(`^(refs|logs)/`)
+	refContent = text.Regexp(`^(ref: refs/|[0-9a-f]{40,64}(\s|$))`)
 	todoRuns   = text.Regexp(`(?m)^\s*(x|exec)\b`)
 	branchKeys = text.Regexp(`^branch\..*\.(remote|merge|rebase)$`)
 )
@@ -38,6 +40,9 @@ func judgeInRepository(rel string, folder, regular bool, content func() string) 
 		return "git could be led by it to run a program"
 	case (strings.HasPrefix(base, "git-rebase-todo") || base == "todo") && todoRuns().MatchString(content()):
 		return "a rebase that runs programs"
+	}
+	if gitRefs().MatchString(rel) && !refContent().MatchString(content()) {
+		return "no reference of git" // a configuration, for git in that folder
 	}
 	return ""
 }

@@ -214,14 +214,16 @@ func TestARepositoryRunsNothingNew(t *testing.T) {
 		"git config --unset core.hooksPath", "echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit", "rm -r .git/hooks; ln -s ../x .git/hooks", "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes", "echo ../x > .git/commondir",
 		"mkdir -p .git/objects/info; echo ../x > .git/objects/info/alternates", "mkdir -p .git/worktrees/w; echo x > .git/worktrees/w/gitdir", "mkdir -p .git/modules/m; echo x > .git/modules/m/config", "echo x > .git/config.worktree",
 		"mkdir -p .git/rebase-merge; echo 'exec x' > .git/rebase-merge/git-rebase-todo", "rm .git/HEAD; ln -s refs/heads/main .git/HEAD", "rm .git/config", "mkdir .git/refs/x; ln -s /etc .git/refs/x/y", "echo x > .githooks/post-commit", "mv .githooks away",
+		"mkdir -p .git/refs/heads/y/objects .git/refs/heads/y/refs; git rev-parse HEAD > .git/refs/heads/y/HEAD; printf '[core]\\nfsmonitor = x\\n' > .git/refs/heads/y/config",
+		"echo x > sub/.hooks/pre-push", "rm -r sub/.hooks", "rm sub/.hooks/pre-push", "mv sub/.hooks/pre-push sub/.hooks/pre-commit", "mkdir -p sub/more; echo x > sub/.hooks/post-merge; chmod +x sub/.hooks/post-merge",
 		"mkdir .git/rebase-merge; echo x > .git/rebase-merge/strategy", "ln -sf x .git/index", "mkfifo .git/ORIG_HEAD", "chmod 777 .git/hooks/pre-push.sample 2>/dev/null; echo x >> .git/config",
 	} {
 		o := newOverlaid(t, "file", ".githooks/pre-push")
-		o.sh("git init -q -b main .; mkdir -p .git/hooks; git config core.hooksPath .githooks; git remote add origin https://example.org/x; git add .; git -c user.name=a -c user.email=a@b commit -qm begin; chmod -x .githooks/pre-push")
+		o.sh("git init -q -b main .; mkdir -p .git/hooks; git config core.hooksPath .githooks; git remote add origin https://example.org/x; git add .; git -c user.name=a -c user.email=a@b commit -qm begin; chmod -x .githooks/pre-push; mkdir -p sub/.hooks; echo x > sub/.hooks/pre-push; git init -q sub; git -C sub config core.hooksPath .hooks")
 		acting := func() string {
 			return strings.Join(slices.DeleteFunc(tree(t, o.path(".git")), func(p string) bool {
-				return strings.HasPrefix(p, "objects/") && !strings.HasPrefix(p, "objects/info") || strings.HasPrefix(p, "logs") || p == "COMMIT_EDITMSG" || p == "info" || p == "objects/info" || p == "index" || p == "rebase-merge" || p == "refs/x"
-			}), "\n") + o.read(".git/config") + strings.Join(tree(t, o.path(".githooks")), " ")
+				return strings.HasPrefix(p, "objects/") && !strings.HasPrefix(p, "objects/info") || strings.HasPrefix(p, "logs") || p == "COMMIT_EDITMSG" || p == "info" || p == "objects/info" || p == "index" || p == "rebase-merge" || p == "refs/x" || p == "refs/heads/y" || p == "refs/heads/y/HEAD" || p == "refs/heads/y/objects" || p == "refs/heads/y/refs"
+			}), "\n") + o.read(".git/config") + strings.Join(append(tree(t, o.path(".githooks")), tree(t, o.path("sub/.hooks"))...), " ") + o.read("sub/.hooks/pre-push")
 		}
 		was := acting()
 		p, out := o.begin("(" + script + ")" + strings.Replace(commit, "; ", "; git -c core.hooksPath=/dev/null -c core.fsmonitor=false status >/dev/null 2>&1; ", 1))

@@ -178,7 +178,7 @@ func confinedTo(g tool.Grant, network bool) string {
 }
 
 // refusals match the messages of programs if a file may not be written, or there is no network.
-var refusals = text.Regexp(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
+var refusals = text.Regexp(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|invalid cross-device link|value too large for defined data type|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
 	`network is (unreachable|down)|no route to host|name resolution|resolve (host|address|proxy)|unable to resolve|cannot resolve|could not resolve|name or service not known|no such host|nodename nor servname|` +
 	`unknown host|network error|connection refused|failed to connect|could not connect|can't connect|getaddrinfo`)
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/launch/sandbox"
 	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
@@ -80,6 +81,23 @@ func TestBashStopsWithTheContext(t *testing.T) {
 	got, err := d.local.bash().Run(ctx, tool.Call{Args: text, Grant: tool.Free, Output: func([]byte) { cancel() }})
 	if err != context.Canceled || got.Text != "begun\n[stopped]" {
 		t.Errorf("%+v %v", got, err)
+	}
+}
+
+// In an overlay a folder cannot be renamed in one step: git says so, and the answer says what may be the cause.
+func TestBashHasAnOverlay(t *testing.T) {
+	d := newDesk(t, "dir/file", "x")
+	home := t.TempDir()
+	d.local.o.Quarantine, d.local.o.Overlay = filepath.Join(home, "quarantine"), &sandbox.Overlay{Dir: filepath.Join(home, "overlay")}
+	commit := "git -c user.name=a -c user.email=a@b commit -qm x"
+	if got := d.granted(tool.Confine, "bash", args{"command": "git init -q . && git add . && " + commit}); got.IsError || got.Text != "[no output]" {
+		t.Fatalf("%+v", got)
+	}
+	if got := d.granted(tool.Confine, "bash", args{"command": "git mv dir moved"}); !got.IsError || !strings.Contains(got.Text, "cross-device") || !strings.Contains(got.Text, "the box may be the cause") {
+		t.Errorf("%+v", got)
+	}
+	if got := d.granted(tool.Confine, "bash", args{"command": "mv dir moved && git add -A && " + commit + " && git status --porcelain; echo x > .envrc"}); got.IsError || !strings.HasPrefix(got.Text, "[.envrc was moved to "+home) || d.get("moved/file") != "x" {
+		t.Errorf("%+v", got)
 	}
 }
 
