@@ -279,7 +279,7 @@ func TestTheTableIsConsistent(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, text := range []string{"", "model = 'm'\n", "[a]\nb=1\n[a.c]\n", "a.b.c = {d = [1, {e = 2}]}", "\"\" = 1\n''.x = 2", "[[a]]\n[[a.b]]\n", "x = 1979-05-27T07:32:00Z", "\xef\xbb\xbfcolor='never'", "a = nan\n[\"\"]\n"} {
+	for _, text := range []string{"", "model = 'm'\n", "[a]\nb=1\n[a.c]\n", "a.b.c = {d = [1, {e = 2}]}", "\"\" = 1\n''.x = 2", "[[a]]\n[[a.b]]\n", "x = 1979-05-27T07:32:00Z", "\xef\xbb\xbfcolor='never'", "a = nan\n[\"\"]\n", "model = 'm\r\n"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

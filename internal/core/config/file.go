@@ -104,7 +104,10 @@ func syntaxFault(path string, err error) error {
 			}
 			return '?' // it quotes the file, and a file may hold escape codes
 		}, p.Message)
-		return fault.New(fault.InvalidConfig, "%s:%d: %s", path, p.Position.Line, message).WithHint(hint)
+		if p.Position.Line > 0 { // else the parser does not know: a carriage return in a string
+			path = fmt.Sprintf("%s:%d", path, p.Position.Line)
+		}
+		return fault.New(fault.InvalidConfig, "%s: %s", path, message).WithHint(hint)
 	}
 	return fault.New(fault.InvalidConfig, "%s: %q", path, err).WithHint(hint)
 }

@@ -445,7 +445,7 @@ func asker(l *Line) permit.Asker {
 	if l.Password == nil || !l.ErrTerminal || l.JSON {
 		return nil
 	}
-	return &lineAsker{l: l}
+	return &lineAsker{l: l, shown: make(chan struct{}, 1)}
 }
 
 // lineAsker reads answers line by line. One goroutine reads for all questions, and ends with
@@ -454,11 +454,18 @@ type lineAsker struct {
 	l     *Line
 	once  sync.Once
 	lines chan string
+	shown chan struct{} // full while a question is shown: the next one waits for its turn on this terminal
 }
 
 const question = "permit it? once, agent (and its children), project [RULE], no, or: no because …: "
 
 func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
+	select {
+	case a.shown <- struct{}{}:
+		defer func() { <-a.shown }()
+	case <-ctx.Done():
+		return permit.Verdict{}, ctx.Err()
+	}
 	a.once.Do(func() {
 		a.lines = make(chan string)
 		go func() {

@@ -58,6 +58,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -103,7 +104,7 @@ type Policy struct {
 
 	mu      sync.Mutex
 	granted map[id.Agent][]Grant // by this process, guarded by mu; the log has them a moment later
-	asking  questioner           // one question at a time
+	asking  questioner
 }
 
 // Book is the rules that a person saved for a project.
@@ -151,20 +152,24 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 	if !p.canAsk(ctx, q.Agent) {
 		return "", one.refuse(history.ByNobody), refuseUnasked(one.question)
 	}
-	release, err := p.asking.take(ctx)
+	release, err := p.asking.take(ctx, q.Agent)
 	if err != nil {
 		return "", nil, err
 	}
 	defer release()
-	// The answer to the question before may have settled this one.
-	if decided, err = one.unasked(ctx); decided || err != nil {
-		return one.grant, one.record, err
-	}
 	if s.Preview != nil {
 		one.question.Patch = s.Preview(c.Args)
 	}
-	err = one.ask(ctx)
-	return one.grant, one.record, err
+	for {
+		changed := p.asking.change()
+		// The answer to another question may have settled this one.
+		if decided, err = one.unasked(ctx); !decided && err == nil {
+			err = one.ask(ctx, changed)
+		}
+		if !errors.Is(err, errSettled) {
+			return one.grant, one.record, err
+		}
+	}
 }
 
 // decision is one on its way.
@@ -275,13 +280,22 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	return false, nil
 }
 
-// ask asks the person and does as they say.
-func (d *decision) ask(ctx context.Context) error {
+// errSettled reports that rules decide a question that was open.
+var errSettled = errors.New("a rule settled the question")
+
+// ask asks the person and does as they say. errSettled: rules that were made meanwhile decide; changed is closed when
+// one is made.
+func (d *decision) ask(ctx context.Context, changed <-chan struct{}) error {
 	p, q := d.policy, d.question
-	v, err := p.Ask.Ask(ctx, q)
+	asking, settle := context.WithCancelCause(ctx)
+	go d.watch(asking, settle, changed)
+	v, err := p.Ask.Ask(asking, q)
+	settle(nil)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case err != nil && errors.Is(context.Cause(asking), errSettled):
+		return errSettled
 	case err != nil:
 		d.record = d.refuse(history.ByNobody)
 		return fault.New(fault.Denied, "%s was not permitted: the user could not be asked: %w", describeCall(q), err)
@@ -315,8 +329,10 @@ func (d *decision) ask(ctx context.Context) error {
 		}
 		p.granted[q.Agent] = append(p.granted[q.Agent], Grant{Rule: rule, To: q.Agent, By: v.actor(), foreign: d.record.Foreign})
 		p.mu.Unlock()
+		p.asking.announce()
 	case ForProject:
 		d.record.Rule, d.record.From = rule.String(), fromProject
+		p.asking.announce()
 	case Once:
 	default:
 		d.record.Choice = string(Refuse)
@@ -432,18 +448,66 @@ func summariseCall(s tool.Spec, args json.RawMessage, subject string) string {
 	return text.Line(string(args), width)
 }
 
-// questioner lets one at a time ask, and gives up waiting when ctx ends.
-type questioner struct {
-	once sync.Once
-	turn chan struct{}
+// watch ends a question when a rule settles it that was made for another one.
+func (d *decision) watch(asking context.Context, settle context.CancelCauseFunc, changed <-chan struct{}) {
+	for {
+		select {
+		case <-asking.Done():
+			return
+		case <-changed:
+		}
+		changed = d.policy.asking.change()
+		again := *d
+		if decided, _ := again.unasked(asking); decided {
+			settle(errSettled)
+			return
+		}
+	}
 }
 
-func (q *questioner) take(ctx context.Context) (release func(), err error) {
-	q.once.Do(func() { q.turn = make(chan struct{}, 1) })
+// questioner lets each agent have one open question at a time, and reports when rules are made.
+type questioner struct {
+	mu      sync.Mutex
+	turns   map[id.Agent]chan struct{} // guarded by mu
+	changed chan struct{}              // guarded by mu; closed by announce
+}
+
+// take waits until no other question of the agent is open.
+func (q *questioner) take(ctx context.Context, a id.Agent) (release func(), err error) {
+	q.mu.Lock()
+	if q.turns == nil {
+		q.turns = map[id.Agent]chan struct{}{}
+	}
+	turn := q.turns[a]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		q.turns[a] = turn
+	}
+	q.mu.Unlock()
 	select {
-	case q.turn <- struct{}{}:
-		return func() { <-q.turn }, nil
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+}
+
+// change returns a channel that is closed when the next rule is made.
+func (q *questioner) change() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.changed == nil {
+		q.changed = make(chan struct{})
+	}
+	return q.changed
+}
+
+// announce wakes all open questions after a rule was made.
+func (q *questioner) announce() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.changed != nil {
+		close(q.changed)
+		q.changed = nil
 	}
 }

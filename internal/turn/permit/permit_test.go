@@ -249,7 +249,7 @@ func TestEditedRules(t *testing.T) {
 	}
 }
 
-// Many ask for the same at once: one question at a time, and after a grant none.
+// Calls of one agent ask for the same at once: one question at a time, and after a grant none.
 func TestQuestionsComeOneAtATime(t *testing.T) {
 	var open, total atomic.Int32
 	p := &Policy{}
@@ -274,6 +274,49 @@ func TestQuestionsComeOneAtATime(t *testing.T) {
 	all.Wait()
 	if total.Load() != 2 {
 		t.Errorf("asked %d times", total.Load())
+	}
+}
+
+// Questions of several agents are open at once. A rule that one answer makes settles the others that it permits, and only those.
+func TestQuestionsOfAgentsAreOpenAtOnce(t *testing.T) {
+	asked, answer, settled := make(chan id.Agent), make(chan Verdict), make(chan error, 3)
+	p := &Policy{Book: &book{}, Ask: asker(func(ctx context.Context, q Question) (Verdict, error) {
+		asked <- q.Agent
+		if q.Agent == "other" {
+			<-ctx.Done()
+			return Verdict{}, ctx.Err()
+		}
+		select {
+		case v := <-answer:
+			return v, nil
+		case <-ctx.Done():
+			return Verdict{}, ctx.Err()
+		}
+	})}
+	ctx, cancel := context.WithCancel(t.Context())
+	for agent, command := range map[id.Agent]string{"a": "go vet", "b": "go vet", "other": "go list"} {
+		go func() {
+			one := call(command)
+			one.Agent = agent
+			g, record, err := p.Decide(ctx, bash, one)
+			if err == nil && (g == "" || record.Rule != "bash!(go vet)") {
+				t.Errorf("%s: %q %+v", agent, g, record)
+			}
+			settled <- err
+		}()
+	}
+	for range 3 {
+		<-asked
+	}
+	answer <- Verdict{Choice: ForProject}
+	for range 2 {
+		if err := <-settled; err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	if err := <-settled; !errors.Is(err, context.Canceled) {
+		t.Errorf("another command: %v", err)
 	}
 }
 

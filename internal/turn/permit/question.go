@@ -166,7 +166,7 @@ func (p *Policy) Inquire(ctx context.Context, q Question) (Verdict, error) {
 	if !p.canAsk(ctx, q.Agent) {
 		return Verdict{}, fault.New(fault.Denied, "no person can be asked")
 	}
-	release, err := p.asking.take(ctx)
+	release, err := p.asking.take(ctx, q.Agent)
 	if err != nil {
 		return Verdict{}, err
 	}
