@@ -34,3 +34,14 @@ func TestTooManyOpenFilesAreSaidToBeThat(t *testing.T) {
 		}
 	}
 }
+
+// A kernel may have a file open that another program removed: its next connection makes an empty one.
+func TestAFileThatWasRemovedWhileItWasOpenIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ramet.db")
+	db := OpenSQLite(path, "", 1)
+	defer db.Close()
+	_, err := db.ExecContext(t.Context(), `SELECT uuid FROM agents`)
+	if err = SQLiteFault(path, err); !fault.Is(err, fault.StorageIO) || !strings.Contains(err.Error(), path+": the file was removed or exchanged while it was open") {
+		t.Errorf("%v", err)
+	}
+}

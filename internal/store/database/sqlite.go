@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -88,6 +89,11 @@ func SQLiteFault(path string, err error) error {
 			return f(fault.StorageIO, "the disk did not confirm a write").WithHint("nothing more is written until ramet opens the database again; check the disk first, then run `ramet verify`")
 		}
 		return f(fault.StorageIO, "reading or writing failed").WithHint("check the disk")
+	case lib.SQLITE_ERROR:
+		if strings.Contains(e.Error(), "no such table") {
+			return f(fault.StorageIO, "the file was removed or exchanged while it was open").
+				WithHint("put it back; else `ramet server stop --force` ends the kernel that has it open, and the next command begins anew")
+		}
 	case lib.SQLITE_CONSTRAINT:
 		return f(fault.Conflict, "the database refused the change")
 	}

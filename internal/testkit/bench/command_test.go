@@ -48,7 +48,18 @@ func newShell(b *testing.B, flags ...string) *shell {
 	// it at a touch that the same program takes 32 or 43 MB, by chance.
 	copyFile(b, s.binary+".linked", s.binary, 0o700)
 	check(b, os.Remove(s.binary+".linked"))
+	b.Cleanup(func() { s.stopKernel(b) })
 	return s
+}
+
+// stopKernel ends the background kernel that terminals and servers started.
+func (s *shell) stopKernel(b *testing.B) {
+	b.Helper()
+	stop := exec.Command(s.binary, "server", "stop", "--force")
+	stop.Dir, stop.Env = s.project, s.env()
+	if out, err := stop.CombinedOutput(); err != nil && !bytes.Contains(out, []byte("NOT_FOUND")) {
+		b.Errorf("stop the kernel: %v: %s", err, out)
+	}
 }
 
 func copyFile(b *testing.B, from, to string, mode os.FileMode) {

@@ -19,6 +19,7 @@ import (
 // workspace makes the shell's workspace anew; f fills it.
 func (s *shell) workspace(b *testing.B, f func(db *store.Store, zero id.Agent)) {
 	b.Helper()
+	s.stopKernel(b)
 	path := s.db(b)
 	check(b, os.RemoveAll(filepath.Dir(path)))
 	check(b, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -56,6 +57,7 @@ func BenchmarkScreenStart(b *testing.B) {
 		var memory []float64
 		for b.Loop() {
 			for range starts {
+				sh.stopKernel(b)
 				check(b, os.RemoveAll(sh.home))
 				t, took := sh.start(b)
 				usable = append(usable, took)

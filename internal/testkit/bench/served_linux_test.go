@@ -83,11 +83,6 @@ func (sh *shell) serve(b *testing.B, env ...string) *served {
 	status.Dir, status.Env = c.Dir, c.Env
 	var kernel struct{ PID int }
 	check(b, json.Unmarshal(must[[]byte](b)(status.Output()), &kernel))
-	b.Cleanup(func() {
-		stop := exec.Command(sh.binary, "server", "stop", "--force")
-		stop.Dir, stop.Env = c.Dir, c.Env
-		check(b, stop.Run())
-	})
 	return &served{c, strings.TrimSpace(line), strings.TrimSpace(string(token)), kernel.PID}
 }
 
